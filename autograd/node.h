@@ -1,0 +1,115 @@
+// The gradient graph: one Node per op. Edges lead to the nodes of the op's inputs, as (node, output) pairs; leaves are
+// held weakly, so that a leaf's gradient may itself have a graph that reaches the leaf without making a cycle.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "tutti/core/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace tutti {
+
+using Grads = std::vector<Tensor>;  ///< one per input (or output); an undefined Tensor means "none"
+using Hook = std::function<Tensor(const Tensor&)>;
+
+struct Edge {
+  std::shared_ptr<Node> node;  // an op's node; owns
+  std::weak_ptr<Node> leaf;    // or a leaf's
+  uint8_t output = 0;          // which output of that node the input was
+  Dims shape;                  // the input's shape: the engine sums a gradient to it (the one place that un-broadcasts)
+  Edge() = default;
+  Edge(const Edge&) = delete;
+  Edge& operator=(const Edge&) = delete;
+  ~Edge();  // frees a chain of any length without recursion
+  std::shared_ptr<Node> target() const { return node ? node : leaf.lock(); }
+};
+
+struct SavedTensor {
+  static constexpr int constant = -1;
+  TensorImpl alias;       // same storage, no node
+  uint32_t version = 0;   // the storage's, when it was saved
+  int input = constant;   // index of the input that it was, or
+  int output = constant;  // index of the output that it was; neither: an intermediate
+};
+
+struct Node : std::enable_shared_from_this<Node> {
+  explicit Node(const char* op);
+  virtual ~Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  /// From the gradients of the outputs (undefined where nothing came) to those of the inputs.
+  virtual Grads backward(class Saved& saved, const Grads& dy) = 0;
+  virtual bool is_leaf() const { return false; }
+
+  const char* op;
+  uint64_t sequence;  // creation order: a node's consumers always have larger numbers
+  Edge* edges = nullptr;
+  SavedTensor* saved = nullptr;
+  int edge_count = 0, saved_count = 0, output_count = 1;
+  bool released = false;                                     // backward has run and freed what was saved
+  std::unique_ptr<std::vector<std::pair<int, Hook>>> hooks;  // (output, hook)
+};
+
+struct Leaf final : Node {
+  Leaf() : Node("leaf") {}
+  Grads backward(Saved&, const Grads&) override { return {}; }
+  bool is_leaf() const override { return true; }
+  std::mutex mutex;  // two threads may run backward into one leaf
+  Tensor grad;
+};
+
+/// What a gradient function gets: the saved tensors, re-attached to the graph while create_graph records, and which
+/// inputs want a gradient at all.
+class Saved {
+ public:
+  explicit Saved(Node& node) : node_(node) {}
+  /// AutogradError if the tensor was changed in place since, or if it is an intermediate while create_graph records
+  /// (its dependence on the inputs would be lost; see constant()).
+  Tensor operator[](int i) const;
+  /// The same for a saved intermediate whose dependence on the inputs does not matter to the second derivative.
+  Tensor constant(int i) const;
+  bool wants(int input) const;
+
+ private:
+  Tensor get(int i, bool allow_intermediate) const;
+  Node& node_;
+};
+
+/// Whether operations record gradients on this thread.
+bool grad_mode();
+class GradMode {
+ public:
+  explicit GradMode(bool on);
+  ~GradMode();
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  bool before_;
+};
+/// `const no_grad off;`: nothing in this scope records gradients.
+struct no_grad : GradMode {
+  no_grad() : GradMode(false) {}
+};
+/// Records again inside a no_grad scope.
+struct enable_grad : GradMode {
+  enable_grad() : GradMode(true) {}
+};
+
+/// d(sum of outputs · grad_outputs)/d(inputs), without touching anyone's grad(). Inputs may be leaves or intermediates;
+/// one that the outputs do not depend on gives an undefined Tensor. Without grad_outputs every output must be a scalar.
+std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                         const std::vector<Tensor>& grad_outputs = {}, BackwardOptions options = {});
+
+// Defined in ops/: the engine adds gradients and un-broadcasts them with differentiable functions (for create_graph).
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sum_to(const Tensor& x, const Dims& shape);
+Tensor clone(const Tensor& x);
+/// a += b; a must be exclusively held by the caller.
+void accumulate(const Output& a, const Tensor& b);
+Tensor ones_like(const Tensor& x);
+
+}  // namespace tutti
+#pragma GCC visibility pop

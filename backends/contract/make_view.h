@@ -1,0 +1,33 @@
+// Tensor -> view: for ops. Kernels include view.h only.
+#pragma once
+#include "tutti/backends/contract/view.h"
+#include "tutti/core/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace tutti {
+
+ConstRows rows(const Tensor& x, int axis);  ///< axis already normalised; a 0-d tensor is one row of one element
+Rows rows(const Output& y, int axis);
+
+/// The inputs are broadcast to the output's shape, which must fit (see broadcast()).
+Elements<1> elements(const Output& y, const Tensor& a);
+Elements<2> elements(const Output& y, const Tensor& a, const Tensor& b);
+Elements<3> elements(const Output& y, const Tensor& a, const Tensor& b, const Tensor& c);
+
+/// The last two axes as a matrix, the others as its batch, broadcast to `batch`.
+ConstMatrix matrix(const Tensor& x, const Dims& batch = {});
+Matrix matrix(const Output& y);
+
+/// NumPy's rules. ShapeError "add: shapes [4, 3] and [4, 8] do not broadcast at axis 1 (3 vs 8)".
+Dims broadcast(const char* op, const Dims& a, const Dims& b);
+/// The same for two operands of one op: DTypeError or DeviceError if those differ.
+Dims broadcast(const char* op, const Tensor& a, const Tensor& b);
+
+/// Checks shared by ops: DTypeError / DeviceError / ShapeError naming op and argument.
+void check_same(const char* op, const Tensor& a, const Tensor& b);  ///< same dtype and device
+void check_floating(const char* op, const Tensor& x);               ///< float32, float64, bfloat16, float16
+void check_dtype(const char* op, const char* argument, const Tensor& x, DType wanted);
+void check_defined(const char* op, const char* argument, const Tensor& x);  ///< ValueError if undefined
+
+}  // namespace tutti
+#pragma GCC visibility pop

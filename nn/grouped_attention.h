@@ -1,0 +1,48 @@
+// The article's layer: attention whose q, k and v projections are block-diagonal.
+#pragma once
+#include <variant>
+
+#include "tutti/nn/linear.h"
+#include "tutti/ops/attention.h"
+
+#pragma GCC visibility push(default)
+namespace tutti::nn {
+
+enum class AttentionScale { group_dim, head_dim, embed_dim };  ///< scores are divided by the square root of this
+enum class OutputProjection { none, dense, grouped };
+enum class InitSchedule { constant, inverse_index };  ///< gain 1, or 1 / (i + 1) for group i
+enum class ScheduledProjections { q, qk, qkv };       ///< which of them follow the schedule
+
+struct GroupedMultiHeadAttentionOptions {
+  int64_t embed_dim = 0;  ///< C; 0 inside a TransformerBlock means the block's
+  int64_t num_heads = 0;  ///< H; 0: one head per group. H % G == 0 or G % H == 0
+  int64_t groups = 4;     ///< G, divides C; group i is the contiguous channels [i C/G, (i+1) C/G)
+  AttentionScale scale = AttentionScale::group_dim;
+  OutputProjection output = OutputProjection::dense;
+  InitSchedule init = InitSchedule::constant;
+  ScheduledProjections init_on = ScheduledProjections::q;
+  bool bias = true;
+  double dropout = 0;  ///< of attention weights, in training
+};
+
+/// Each group of C/G channels has its own q, k and v maps; then attention over H heads as usual, and the output
+/// projection. 3 (C^2/G + C) parameters, plus C^2 + C (dense) or C^2/G + C (grouped) for the output. Every block is
+/// Xavier-uniform on its own: bound gain sqrt(3 / g), g = C/G. G = 1 with scale head_dim is MultiHeadAttention bit for
+/// bit. The readings of the article behind the options are listed in nn/README.md.
+class GroupedMultiHeadAttention : public Callable<GroupedMultiHeadAttention> {
+ public:
+  explicit GroupedMultiHeadAttention(GroupedMultiHeadAttentionOptions options);
+  void children(Visitor& visit) override;
+  /// x [B, T, C] (or [T, C]) to the same shape. options: mask, causal, window; dropout and scale are the layer's.
+  Tensor forward(const Tensor& x, const AttentionOptions& options = {});
+  const GroupedMultiHeadAttentionOptions& options() const { return options_; }
+  Parameter weight;  ///< [3, G, g, g]: q, k, v
+  Parameter bias;    ///< [3 C]
+  std::variant<std::monostate, Linear, GroupedLinear> out;
+
+ private:
+  GroupedMultiHeadAttentionOptions options_;
+};
+
+}  // namespace tutti::nn
+#pragma GCC visibility pop

@@ -1,0 +1,108 @@
+// Module: a plain class with plain members. children() names them; everything else walks it.
+#pragma once
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tutti/core/error.h"
+#include "tutti/nn/parameter.h"
+
+#pragma GCC visibility push(default)
+namespace tutti::nn {
+
+class Module;
+
+/// What children() calls, once per member.
+class Visitor {
+ public:
+  virtual ~Visitor() = default;
+  virtual void operator()(const std::string& name, Parameter& p) = 0;
+  virtual void operator()(const std::string& name, Buffer& b) = 0;
+  virtual void operator()(const std::string& name, Module& m) = 0;
+  /// "name.0", "name.1", ...
+  template <class M>
+  void operator()(const std::string& name, std::vector<M>& list) {
+    for (size_t i = 0; i < list.size(); ++i) (*this)(name + "." + std::to_string(i), list[i]);
+  }
+  template <class M, size_t N>
+  void operator()(const std::string& name, std::array<M, N>& list) {
+    for (size_t i = 0; i < N; ++i) (*this)(name + "." + std::to_string(i), list[i]);
+  }
+  template <class M>
+  void operator()(const std::string& name, std::optional<M>& m) {
+    if (m) (*this)(name, *m);
+  }
+  template <class M>
+  void operator()(const std::string& name, std::unique_ptr<M>& m) {
+    if (m) (*this)(name, *m);
+  }
+};
+
+using StateDict = std::map<std::string, Tensor>;
+
+class Module {
+ public:
+  virtual ~Module() = default;
+  /// visit("name", member) for every parameter, buffer and submodule: the one thing that a module must say about
+  /// itself.
+  virtual void children(Visitor&) {}
+
+  std::vector<std::pair<std::string, Tensor>> named_parameters() const;  ///< "block.attention.qkv.weight", ...
+  std::vector<Tensor> parameters() const;                                ///< tied ones once
+  std::vector<std::pair<std::string, Tensor>> named_buffers() const;
+  int64_t parameter_count() const;  ///< numbers, not tensors
+
+  /// Parameters and buffers by name; they share storage with the module (save or clone them to keep values).
+  StateDict state_dict() const;
+  /// Copies values in, in place, so that optimizers keep hold of the tensors. ValueError listing every missing and
+  /// unexpected name and every shape that differs; then nothing has changed.
+  void load_state_dict(const StateDict& state);
+
+  /// Training or evaluation mode, here and in all submodules.
+  void train(bool on = true);
+  void eval() { train(false); }
+  bool training() const { return training_; }
+  void zero_grad();
+  /// Moves or converts all parameters and (floating) buffers, in place: tensors keep their identity.
+  void to(Device device);
+  void to(DType dtype);
+
+  /// Runs body; an Error that leaves it learns this module's name. Costs nothing when nothing is thrown.
+  template <class F>
+  decltype(auto) scope(F&& body) const {
+    try {
+      return body();
+    } catch (Error& e) {
+      locate(e);
+      throw;
+    }
+  }
+
+ protected:
+  Module() = default;
+  Module(const Module&) = default;
+  Module(Module&&) = default;
+  Module& operator=(const Module&) = default;
+  Module& operator=(Module&&) = default;
+
+ private:
+  void locate(Error& e) const;
+  bool training_ = true;
+};
+
+/// Gives a module operator() over its own forward, whatever that takes: `struct Linear : Callable<Linear>`.
+template <class Self>
+class Callable : public Module {
+ public:
+  template <class... A>
+  decltype(auto) operator()(A&&... arguments) {
+    return scope([&]() -> decltype(auto) { return static_cast<Self&>(*this).forward(std::forward<A>(arguments)...); });
+  }
+};
+
+}  // namespace tutti::nn
+#pragma GCC visibility pop

@@ -1,0 +1,41 @@
+// Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019).
+#pragma once
+#include "tutti/nn/optim/optimizer.h"
+
+#pragma GCC visibility push(default)
+namespace tutti::optim {
+
+struct AdamOptions {
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+};
+struct AdamWOptions {
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01;
+};
+
+/// As torch.optim.Adam: weight decay is added to the gradient.
+class Adam : public Optimizer {
+ public:
+  explicit Adam(std::vector<Tensor> parameters, AdamOptions options = {});
+  explicit Adam(std::vector<ParameterGroup> groups, AdamOptions options = {});
+  void step() override;
+  int64_t steps() const { return steps_; }
+
+ protected:
+  Adam(const char* name, std::vector<ParameterGroup> groups, AdamOptions options, bool decoupled);
+
+ private:
+  AdamOptions options_;
+  bool decoupled_;
+  int64_t steps_ = 0;
+  std::vector<std::vector<Tensor>> mean_, square_;
+};
+
+/// As torch.optim.AdamW: decay is decoupled, w -= lr wd w.
+class AdamW : public Adam {
+ public:
+  explicit AdamW(std::vector<Tensor> parameters, AdamWOptions options = {});
+  explicit AdamW(std::vector<ParameterGroup> groups, AdamWOptions options = {});
+};
+
+}  // namespace tutti::optim
+#pragma GCC visibility pop

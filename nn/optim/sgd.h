@@ -1,0 +1,26 @@
+// Stochastic gradient descent with momentum.
+#pragma once
+#include "tutti/nn/optim/optimizer.h"
+
+#pragma GCC visibility push(default)
+namespace tutti::optim {
+
+struct SGDOptions {
+  double lr = 1e-2, momentum = 0, dampening = 0, weight_decay = 0;
+  bool nesterov = false;
+};
+
+/// As torch.optim.SGD: v = momentum v + g (the first step: v = g), w -= lr v, or lr (g + momentum v) with Nesterov.
+class SGD : public Optimizer {
+ public:
+  explicit SGD(std::vector<Tensor> parameters, SGDOptions options = {});
+  explicit SGD(std::vector<ParameterGroup> groups, SGDOptions options = {});
+  void step() override;
+
+ private:
+  SGDOptions options_;
+  std::vector<std::vector<Tensor>> velocity_;
+};
+
+}  // namespace tutti::optim
+#pragma GCC visibility pop

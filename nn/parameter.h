@@ -1,0 +1,51 @@
+// Parameter and Buffer: the tensors that a module owns.
+#pragma once
+#include <utility>
+
+#include "tutti/core/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace tutti::nn {
+
+/// A tensor that a module owns and trains. Copying a Parameter copies its values (so a copied module is independent);
+/// moving it moves the handle. An empty Parameter (an absent bias) is skipped by everything that walks modules.
+class Parameter {
+ public:
+  Parameter() = default;
+  explicit Parameter(Tensor t) : tensor_(std::move(t)) { tensor_.requires_grad_(); }
+  Parameter(const Parameter& other);
+  Parameter& operator=(const Parameter& other);
+  Parameter(Parameter&&) noexcept = default;
+  Parameter& operator=(Parameter&&) noexcept = default;
+
+  operator const Tensor&() const { return tensor_; }
+  const Tensor& tensor() const { return tensor_; }
+  bool defined() const { return tensor_.defined(); }
+  const Dims& shape() const { return tensor_.shape(); }
+  /// Shares the other's tensor from now on (tied weights); both names appear in state_dict, parameters() lists it once.
+  void tie(const Parameter& other) { tensor_ = other.tensor_; }
+
+ private:
+  Tensor tensor_;
+};
+
+/// A tensor that a module owns and saves but does not train (running statistics, fixed positions). Copies by value.
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(Tensor t) : tensor_(std::move(t)) {}
+  Buffer(const Buffer& other);
+  Buffer& operator=(const Buffer& other);
+  Buffer(Buffer&&) noexcept = default;
+  Buffer& operator=(Buffer&&) noexcept = default;
+
+  operator const Tensor&() const { return tensor_; }
+  const Tensor& tensor() const { return tensor_; }
+  bool defined() const { return tensor_.defined(); }
+
+ private:
+  Tensor tensor_;
+};
+
+}  // namespace tutti::nn
+#pragma GCC visibility pop

@@ -1,0 +1,69 @@
+// Transformer blocks with either attention, and a stack of them.
+#pragma once
+#include "tutti/nn/dropout.h"
+#include "tutti/nn/grouped_attention.h"
+#include "tutti/nn/multi_head_attention.h"
+#include "tutti/nn/normalization.h"
+#include "tutti/ops/activation.h"
+
+#pragma GCC visibility push(default)
+namespace tutti::nn {
+
+using AttentionSpec = std::variant<MultiHeadAttentionOptions, GroupedMultiHeadAttentionOptions>;
+inline AttentionSpec standard(MultiHeadAttentionOptions options) { return options; }
+inline AttentionSpec grouped(GroupedMultiHeadAttentionOptions options) { return options; }
+
+/// Linear, GELU, Linear.
+struct FeedForwardOptions {
+  int64_t embed_dim = 0, hidden = 0;
+  Gelu gelu = Gelu::erf;
+};
+class FeedForward : public Callable<FeedForward> {
+ public:
+  explicit FeedForward(FeedForwardOptions options);
+  void children(Visitor& visit) override;
+  Tensor forward(const Tensor& x) const;
+  Linear up, down;
+
+ private:
+  Gelu gelu_;
+};
+
+struct TransformerBlockOptions {
+  int64_t embed_dim = 0;
+  AttentionSpec attention = MultiHeadAttentionOptions{};
+  int64_t hidden = 0;      ///< of the feed-forward; 0: 4 embed_dim
+  bool norm_first = true;  ///< x + f(norm(x)), else norm(x + f(x))
+  double dropout = 0;      ///< of both residual branches
+};
+class TransformerBlock : public Callable<TransformerBlock> {
+ public:
+  explicit TransformerBlock(TransformerBlockOptions options);
+  void children(Visitor& visit) override;
+  /// x [B, T, C] to the same shape; options: mask, causal, window.
+  Tensor forward(const Tensor& x, const AttentionOptions& options = {});
+  LayerNorm norm1, norm2;
+  std::variant<MultiHeadAttention, GroupedMultiHeadAttention> attention;
+  FeedForward ffn;
+  Dropout dropout;
+
+ private:
+  bool norm_first_;
+};
+
+struct TransformerEncoderOptions {
+  TransformerBlockOptions block;
+  int64_t layers = 1;
+  bool final_norm = true;  ///< a LayerNorm after the last block
+};
+class TransformerEncoder : public Callable<TransformerEncoder> {
+ public:
+  explicit TransformerEncoder(TransformerEncoderOptions options);
+  void children(Visitor& visit) override;
+  Tensor forward(const Tensor& x, const AttentionOptions& options = {});
+  std::vector<TransformerBlock> blocks;
+  std::optional<LayerNorm> norm;
+};
+
+}  // namespace tutti::nn
+#pragma GCC visibility pop

@@ -1,0 +1,30 @@
+// Scaled dot-product attention: fused, tiled, memory linear in the number of tokens.
+#pragma once
+#include "tutti/core/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace tutti {
+
+struct AttentionOptions {
+  Tensor
+      mask;  ///< bool [.., Tq, Tk] (true = may attend) or floating (added to the scores); broadcast to [B, H, Tq, Tk]
+  bool causal = false;  ///< query i sees keys up to i + Tk - Tq: aligned to the end (bottom right)
+  int64_t window =
+      0;  ///< > 0: query i sees only keys within window - 1 of its (aligned) position, on both sides unless causal
+  double dropout = 0;  ///< probability of dropping an attention weight; draws from the default generator
+  double scale = 0;    ///< 0: 1 / sqrt(head width)
+};
+
+/// softmax(q k^T scale + mask) v (Vaswani et al. 2017) for q [B, H, Tq, D], k [B, Hk, Tk, D], v [B, Hk, Tk, Dv] of any
+/// strides, H a multiple of Hk (query head h uses key/value head h / (H / Hk)): [B, H, Tq, Dv], laid out [B, Tq, H, Dv]
+/// in memory, so that merging the heads is free. Online softmax; forward and backward store nothing of size Tq x Tk. A
+/// row with every key masked gives 0 and gradients 0, and a NaN in a masked key or value reaches nothing.
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const AttentionOptions& options = {});
+
+/// The same for q, k and v packed in one tensor [B, T, 3, H, D], as one projection gives them: [B, T, H, D]
+/// (contiguous). Its gradient is written in one piece too.
+Tensor packed_attention(const Tensor& qkv, const AttentionOptions& options = {});
+
+}  // namespace tutti
+#pragma GCC visibility pop

@@ -1,0 +1,21 @@
+// Copies: of values, to another dtype, to another device, into an existing tensor.
+#pragma once
+#include "tutti/core/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace tutti {
+
+/// A contiguous copy in new storage.
+Tensor clone(const Tensor& x);
+/// x itself if it has that dtype. Floats to integers truncate; to bool: x != 0.
+Tensor to(const Tensor& x, DType dtype);
+/// x itself if it is there.
+Tensor to(const Tensor& x, Device device);
+/// Writes values (broadcast, converted to the target's dtype) into `target` in place. Not recorded: under no_grad, or
+/// for tensors that require no gradient.
+void copy_(const Tensor& target, const Tensor& values);
+/// Writes one value into all of `target`; not recorded.
+void fill_(const Tensor& target, double value);
+
+}  // namespace tutti
+#pragma GCC visibility pop

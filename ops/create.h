@@ -1,0 +1,30 @@
+// New tensors, on the CPU unless said otherwise. None of them requires a gradient.
+#pragma once
+#include "tutti/core/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace tutti {
+
+struct TensorOptions {
+  DType dtype = DType::float32;
+  Device device = cpu;
+};
+
+Tensor empty(const Dims& shape, TensorOptions options = {});  ///< uninitialised
+Tensor zeros(const Dims& shape, TensorOptions options = {});
+Tensor ones(const Dims& shape, TensorOptions options = {});
+Tensor full(const Dims& shape, double value, TensorOptions options = {});
+Tensor zeros_like(const Tensor& x);
+Tensor ones_like(const Tensor& x);
+Tensor full_like(const Tensor& x, double value);
+/// begin, begin + step, ... before end: ceil((end - begin) / step) elements. ValueError if step is 0 or leads away.
+Tensor arange(double begin, double end, double step = 1, TensorOptions options = {});
+inline Tensor arange(int64_t n, TensorOptions options = {.dtype = DType::int64}) {
+  return arange(0, static_cast<double>(n), 1, options);
+}
+/// n evenly spaced values from begin to end, both included.
+Tensor linspace(double begin, double end, int64_t n, TensorOptions options = {});
+Tensor eye(int64_t n, TensorOptions options = {});
+
+}  // namespace tutti
+#pragma GCC visibility pop

@@ -1,0 +1,35 @@
+// Views that share storage and carry gradients.
+#pragma once
+#include "tutti/core/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace tutti {
+
+/// The same elements in row-major order under another shape; one size may be -1. A view where strides allow, else a
+/// copy.
+Tensor reshape(const Tensor& x, const Dims& shape);
+/// Axes [first, last] become one.
+Tensor flatten(const Tensor& x, int64_t first = 0, int64_t last = -1);
+Tensor permute(const Tensor& x, const Dims& axes);
+Tensor transpose(const Tensor& x, int64_t a, int64_t b);
+/// Elements begin, begin + step, ... before end along an axis. Negative positions count from the end; positions beyond
+/// are cut as in Python. ValueError unless step > 0.
+Tensor slice(const Tensor& x, int64_t axis, int64_t begin, int64_t end, int64_t step = 1);
+/// One position along an axis, which disappears. IndexError out of range.
+Tensor select(const Tensor& x, int64_t axis, int64_t index);
+Tensor unsqueeze(const Tensor& x, int64_t axis);
+Tensor squeeze(const Tensor& x, int64_t axis);  ///< the axis must have size 1
+Tensor squeeze(const Tensor& x);                ///< drops all axes of size 1
+/// Broadcasts axes of size 1 (and new leading axes) to `shape` with stride 0; -1 keeps a size.
+Tensor expand(const Tensor& x, const Dims& shape);
+/// Pieces of the given sizes along an axis, as views. ShapeError if they do not add up.
+std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t axis = 0);
+/// Pieces of `size` (the last may be smaller).
+std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t axis = 0);
+/// At most n pieces of ceil(size / n), as in PyTorch.
+std::vector<Tensor> chunk(const Tensor& x, int64_t n, int64_t axis = 0);
+/// x itself if contiguous, else a contiguous copy.
+Tensor contiguous(const Tensor& x);
+
+}  // namespace tutti
+#pragma GCC visibility pop
