@@ -1,0 +1,26 @@
+// Kernels that make values out of nothing: constants and sequences.
+#pragma once
+#include "tutti/backends/contract/kernel.h"
+#include "tutti/backends/contract/view.h"
+
+namespace tutti::kernel {
+
+/// y = value everywhere, converted to y's dtype (bool: value != 0).
+struct fill_rows : Kernel<fill_rows, Gap::cuda> {
+  template <class Target>
+  static void run(Rows y, double value);
+};
+
+/// y[i] = first + i * step along one contiguous row, computed in float64 and then converted to y's dtype.
+struct arange : Kernel<arange, Gap::cuda> {
+  template <class Target>
+  static void run(Rows y, double first, double step);
+};
+
+/// y[i] = first + i * (last - first) / (n - 1); the second half counts back from `last`, so that both ends are exact.
+struct linspace : Kernel<linspace, Gap::cuda> {
+  template <class Target>
+  static void run(Rows y, double first, double last);
+};
+
+}  // namespace tutti::kernel

@@ -1,0 +1,105 @@
+#include "tutti/ops/create.h"
+
+#include <cmath>
+
+#include "tutti/autograd/with_grad.h"
+#include "tutti/backends/contract/create.h"
+#include "tutti/backends/contract/make_view.h"
+#include "tutti/core/error.h"
+
+namespace tutti {
+namespace {
+
+/// The whole of a new, contiguous tensor as one row.
+Rows row_of(const Output& y) { return {y.data(), y.dtype(), y.numel(), 1, 1, {}, {}}; }
+
+/// Integers hold what they can hold; anything else is the caller's mistake, not undefined behaviour.
+void check_fits(const char* op, double value, DType dtype) {
+  double low = 0, high = 0;
+  switch (dtype) {
+    case DType::int64:
+      low = -0x1p63, high = 0x1p63;
+      break;
+    case DType::int32:
+      low = -0x1p31, high = 0x1p31;
+      break;
+    case DType::uint8:
+      low = -1, high = 256;  // -0.5 truncates to 0
+      break;
+    default:
+      return;
+  }
+  const double whole = std::trunc(value);
+  if (!(whole >= low && whole < high) || (dtype == DType::uint8 && whole < 0))
+    throw ValueError(message(op, ": ", value, " does not fit ", dtype));
+}
+
+Tensor filled(const char* op, const Dims& shape, double value, TensorOptions options) {
+  check_fits(op, value, options.dtype);
+  const Output y = output(shape, options.dtype, options.device);
+  kernel::fill_rows::on(y.device())(row_of(y), value);
+  return no_gradient(y);
+}
+
+TensorOptions options_of(const char* op, const Tensor& x) {
+  check_defined(op, "x", x);
+  return {x.dtype(), x.device()};
+}
+
+}  // namespace
+
+Tensor empty(const Dims& shape, TensorOptions options) {
+  return no_gradient(output(shape, options.dtype, options.device));
+}
+Tensor zeros(const Dims& shape, TensorOptions options) { return filled("zeros", shape, 0, options); }
+Tensor ones(const Dims& shape, TensorOptions options) { return filled("ones", shape, 1, options); }
+Tensor full(const Dims& shape, double value, TensorOptions options) { return filled("full", shape, value, options); }
+Tensor zeros_like(const Tensor& x) {
+  const TensorOptions options = options_of("zeros_like", x);
+  return filled("zeros_like", x.shape(), 0, options);
+}
+Tensor ones_like(const Tensor& x) {
+  const TensorOptions options = options_of("ones_like", x);
+  return filled("ones_like", x.shape(), 1, options);
+}
+Tensor full_like(const Tensor& x, double value) {
+  const TensorOptions options = options_of("full_like", x);
+  return filled("full_like", x.shape(), value, options);
+}
+
+Tensor arange(double begin, double end, double step, TensorOptions options) {
+  const double count = std::ceil((end - begin) / step);
+  if (!std::isfinite(begin) || !std::isfinite(end) || !std::isfinite(step) || step == 0 || count < 0)
+    throw ValueError(message("arange: step ", step, " does not lead from ", begin, " to ", end));
+  if (count > 0x1p53) throw ValueError(message("arange: ", count, " elements are too many"));
+  const auto n = static_cast<int64_t>(count);
+  if (n > 0) {
+    check_fits("arange", begin, options.dtype);
+    check_fits("arange", begin + static_cast<double>(n - 1) * step, options.dtype);
+  }
+  const Output y = output({n}, options.dtype, options.device);
+  kernel::arange::on(y.device())(row_of(y), begin, step);
+  return no_gradient(y);
+}
+
+Tensor linspace(double begin, double end, int64_t n, TensorOptions options) {
+  if (n < 0) throw ValueError(message("linspace: ", n, " elements"));
+  if (!std::isfinite(begin) || !std::isfinite(end))
+    throw ValueError(message("linspace: from ", begin, " to ", end, " is not finite"));
+  check_fits("linspace", begin, options.dtype);
+  check_fits("linspace", end, options.dtype);
+  const Output y = output({n}, options.dtype, options.device);
+  kernel::linspace::on(y.device())(row_of(y), begin, end);
+  return no_gradient(y);
+}
+
+Tensor eye(int64_t n, TensorOptions options) {
+  if (n < 0) throw ValueError(message("eye: size ", n, " is negative"));
+  const Output y = output({n, n}, options.dtype, options.device);
+  const auto fill = kernel::fill_rows::on(y.device());
+  fill(row_of(y), 0);
+  fill({y.data(), y.dtype(), n, n + 1, 1, {}, {}}, 1);  // the diagonal
+  return no_gradient(y);
+}
+
+}  // namespace tutti
