@@ -52,7 +52,7 @@ class TransformerBlock : public Callable<TransformerBlock> {
 };
 
 struct TransformerEncoderOptions {
-  TransformerBlockOptions block;
+  TransformerBlockOptions block{};
   int64_t layers = 1;
   bool final_norm = true;  ///< a LayerNorm after the last block
 };

@@ -13,7 +13,7 @@ struct LoaderOptions {
   bool shuffle = false;
   bool drop_last = false;
   uint64_t seed = 0;     ///< of the shuffle and the transform; each pass over the loader is another epoch of it
-  Transform transform;   ///< of the inputs; may be empty
+  Transform transform{};  ///< of the inputs; may be empty
   int64_t prefetch = 2;  ///< batches prepared ahead by one background thread; 0: none
 };
 

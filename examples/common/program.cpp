@@ -1,0 +1,74 @@
+#include "common/program.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "tutti/backends/contract/kernel.h"
+#include "tutti/tutti.h"
+
+namespace examples {
+
+void add_options(CLI::App& app, ProgramOptions& options, bool with_seed) {
+  app.add_option("--threads", options.threads, "Threads to use; 0: all that this process may use")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  if (with_seed) app.add_option("--seed", options.seed, "Seed of everything random")->capture_default_str();
+  app.add_option("--device", options.device, "Where to compute (this build: cpu)")->capture_default_str();
+}
+
+void apply(const ProgramOptions& options) {
+  if (options.device != "cpu")
+    throw tutti::ValueError(fmt::format("--device {}: this build of Tutti has only 'cpu'", options.device));
+  tutti::set_num_threads(options.threads);
+  tutti::manual_seed(options.seed);
+}
+
+std::string environment() {
+  const int threads = tutti::num_threads();
+  return fmt::format("cpu, {}, {} thread{}, Tutti {}", tutti::isa::names[static_cast<size_t>(tutti::isa::level())],
+                     threads, threads == 1 ? "" : "s", tutti::config::version);
+}
+
+int run(CLI::App& app, int argc, char** argv, const std::function<int()>& body) {
+  try {
+    app.parse(argc, argv);
+    return body();
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}: {}\n", app.get_name(), e.what());
+    return 1;
+  }
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  bool written = false;
+  {
+    std::ofstream file(temporary, std::ios::binary);
+    file << text;
+    file.flush();
+    written = file.good();
+  }
+  if (!written || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    std::remove(temporary.c_str());
+    throw tutti::IoError(path + ": cannot be written");
+  }
+}
+
+int64_t status_bytes(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind(field, 0) == 0) return 1024 * std::stoll(line.substr(field.size()));
+  return 0;
+}
+
+void reset_peak_rss() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+}  // namespace examples

@@ -1,0 +1,35 @@
+// What every example program does alike: threads, seed and device options, the line that says what it runs on, and
+// errors that end the program with a message instead of a crash.
+#pragma once
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace examples {
+
+struct ProgramOptions {
+  int threads = 0;  ///< 0: all that this process may use
+  uint64_t seed = 0;
+  std::string device{"cpu"};
+};
+
+/// Adds --threads, --seed (unless it means something else there) and --device.
+void add_options(CLI::App& app, ProgramOptions& options, bool with_seed = true);
+/// Applies the threads and the seed; ValueError on a device that this build lacks.
+void apply(const ProgramOptions& options);
+/// "cpu, avx512, 2 threads, Tutti 0.1.0".
+std::string environment();
+
+/// Parses the arguments and runs `body`; prints --help and every error as one line on stderr. The exit status of main.
+int run(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
+
+/// Writes text to a temporary file beside `path`, then renames it. IoError naming the file.
+void write_file(const std::string& path, const std::string& text);
+
+/// Bytes of a line of /proc/self/status ("VmRSS:", "VmHWM:"); 0 where there is none.
+int64_t status_bytes(const std::string& field);
+/// Restarts VmHWM, where the system can.
+void reset_peak_rss();
+
+}  // namespace examples
