@@ -9,17 +9,20 @@
 namespace tutti {
 
 struct GradcheckOptions {
-  double step = 1e-5;      ///< of the central difference, in float64
-  double relative = 1e-5;  ///< tolerance
+  double step = 1e-5;      ///< of the central difference
+  double relative = 1e-5;  ///< tolerances: |gradient - difference| <= absolute + relative * |difference|
   double absolute = 1e-7;
 };
 
-/// Checks d(sum f(inputs) * c)/d(inputs) with fixed random c, every element of every input that requires a gradient
-/// (float64 only: DTypeError otherwise). AutogradError naming input, element and both values if one differs; true if
-/// all agree.
+/// Compares d(sum of f(inputs) · c)/d(inputs), with fixed random c, for every element of every input that requires a
+/// gradient. Inputs may have any strides; differences are taken on contiguous copies of them. True if all agree, else
+/// AutogradError naming input, element and both values. DTypeError unless these inputs and the result are float64;
+/// ValueError if no input requires a gradient; AutogradError if f gives other values when called again (it draws random
+/// numbers, say).
 bool gradcheck(const std::function<Tensor(const std::vector<Tensor>&)>& f, const std::vector<Tensor>& inputs,
                GradcheckOptions options = {});
-/// The same for the gradient's own gradient (create_graph).
+
+/// The same for the gradient's own gradient (create_graph), with respect to the inputs and to f's output gradient.
 bool gradgradcheck(const std::function<Tensor(const std::vector<Tensor>&)>& f, const std::vector<Tensor>& inputs,
                    GradcheckOptions options = {});
 
