@@ -28,6 +28,8 @@ void check_same(const char* op, const Tensor& a, const Tensor& b);  ///< same dt
 void check_floating(const char* op, const Tensor& x);               ///< float32, float64, bfloat16, float16
 void check_dtype(const char* op, const char* argument, const Tensor& x, DType wanted);
 void check_defined(const char* op, const char* argument, const Tensor& x);  ///< ValueError if undefined
+/// ValueError if an integer dtype cannot hold the number: "mul: 0.5 is not a value of int64; convert with to(x, dtype)".
+void check_number(const char* op, double number, DType dtype);
 
 }  // namespace tutti
 #pragma GCC visibility pop

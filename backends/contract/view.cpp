@@ -144,6 +144,17 @@ void check_floating(const char* op, const Tensor& x) {
   if (!is_floating(x.dtype())) throw DTypeError(message(op, ": ", x.dtype(), " is not a floating dtype"));
 }
 
+void check_number(const char* op, double number, DType dtype) {
+  if (is_floating(dtype)) return;
+  const double low = dtype == DType::int64 ? -0x1p63 : dtype == DType::int32 ? -0x1p31 : 0;
+  const double end = dtype == DType::int64   ? 0x1p63
+                     : dtype == DType::int32 ? 0x1p31
+                     : dtype == DType::uint8 ? 256
+                                             : 2;
+  if (!(number >= low && number < end) || number != static_cast<double>(static_cast<int64_t>(number)))
+    throw ValueError(message(op, ": ", number, " is not a value of ", dtype, "; convert with to(x, dtype)"));
+}
+
 void check_dtype(const char* op, const char* argument, const Tensor& x, DType wanted) {
   check_defined(op, argument, x);
   if (x.dtype() != wanted) throw DTypeError(message(op, ": ", argument, " must be ", wanted, ", not ", x.dtype()));

@@ -1,0 +1,20 @@
+// Kernels that copy, convert and fill.
+#pragma once
+#include "tutti/backends/contract/kernel.h"
+#include "tutti/backends/contract/view.h"
+
+namespace tutti::kernel {
+
+/// out = a, converted to the dtype of out: floats to integers truncate, to bool: a != 0.
+struct copy : Kernel<copy, Gap::cuda> {
+  template <class Target>
+  static void run(const Elements<1>& e);
+};
+
+/// out = value; the input is not read.
+struct fill : Kernel<fill, Gap::cuda> {
+  template <class Target>
+  static void run(const Elements<1>& e, double value);
+};
+
+}  // namespace tutti::kernel

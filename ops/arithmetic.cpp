@@ -1,0 +1,113 @@
+#include "tutti/ops/arithmetic.h"
+
+#include <cmath>
+
+#include "tutti/autograd/with_grad.h"
+#include "tutti/backends/contract/arithmetic.h"
+#include "tutti/backends/contract/make_view.h"
+#include "tutti/core/error.h"
+#include "tutti/ops/unary.h"
+
+namespace tutti {
+namespace {
+
+void check_arithmetic(const char* op, const Tensor& x) {
+  check_defined(op, "an argument", x);
+  if (x.dtype() == DType::boolean)
+    throw DTypeError(message(op, ": bool tensors have no arithmetic; convert with to(x, dtype)"));
+}
+
+Output compute(const char* name, Arithmetic op, const Tensor& a, const Tensor& b) {
+  const Dims shape = broadcast(name, a, b);
+  check_arithmetic(name, a);
+  Output y = output(shape, a.dtype(), a.device());
+  kernel::arithmetic::on(a.device())(op, elements(y, a, b));
+  return y;
+}
+
+Output compute(const char* name, Arithmetic op, const Tensor& x, double number, bool number_first) {
+  check_arithmetic(name, x);
+  check_number(name, number, x.dtype());
+  Output y = output_like(x);
+  kernel::arithmetic_scalar::on(x.device())(op, elements(y, x), number, number_first);
+  return y;
+}
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  const Output y = compute("add", Arithmetic::add, a, b);
+  return with_grad("add", y, {a, b}, [](Saved&, const Tensor& dy) { return Grads{dy, dy}; });
+}
+
+Tensor sub(const Tensor& a, const Tensor& b) {
+  const Output y = compute("sub", Arithmetic::sub, a, b);
+  return with_grad("sub", y, {a, b}, [](Saved& s, const Tensor& dy) {
+    return Grads{dy, s.wants(1) ? neg(dy) : Tensor()};
+  });
+}
+
+Tensor mul(const Tensor& a, const Tensor& b) {
+  const Output y = compute("mul", Arithmetic::mul, a, b);
+  return with_grad("mul", y, {a, b}, {a, b}, [](Saved& s, const Tensor& dy) {
+    return Grads{s.wants(0) ? mul(dy, s[1]) : Tensor(), s.wants(1) ? mul(dy, s[0]) : Tensor()};
+  });
+}
+
+namespace {
+/// d(a / b)/db · dy = -dy y / b
+Tensor div_gradient(const Tensor& dy, const Tensor& y, const Tensor& b) {
+  if (grad_mode()) return neg(mul(dy, div(y, b)));
+  const Output db = output_like(dy);
+  kernel::div_backward::on(dy.device())(elements(db, dy, y, b));
+  return no_gradient(db);
+}
+}  // namespace
+
+Tensor div(const Tensor& a, const Tensor& b) {
+  check_floating("div", a);
+  const Output y = compute("div", Arithmetic::div, a, b);
+  return with_grad("div", y, {a, b}, {b, y}, [](Saved& s, const Tensor& dy) {
+    return Grads{s.wants(0) ? div(dy, s[0]) : Tensor(), s.wants(1) ? div_gradient(dy, s[1], s[0]) : Tensor()};
+  });
+}
+
+Tensor add(const Tensor& a, double b) {
+  const Output y = compute("add", Arithmetic::add, a, b, false);
+  return with_grad("add", y, {a}, [](Saved&, const Tensor& dy) { return Grads{dy}; });
+}
+
+Tensor sub(const Tensor& a, double b) {
+  const Output y = compute("sub", Arithmetic::sub, a, b, false);
+  return with_grad("sub", y, {a}, [](Saved&, const Tensor& dy) { return Grads{dy}; });
+}
+
+Tensor sub(double a, const Tensor& b) {
+  const Output y = compute("sub", Arithmetic::sub, b, a, true);
+  return with_grad("sub", y, {b}, [](Saved&, const Tensor& dy) { return Grads{neg(dy)}; });
+}
+
+Tensor mul(const Tensor& a, double b) {
+  const Output y = compute("mul", Arithmetic::mul, a, b, false);
+  return with_grad("mul", y, {a}, [b](Saved&, const Tensor& dy) { return Grads{mul(dy, b)}; });
+}
+
+Tensor div(const Tensor& a, double b) {
+  check_floating("div", a);
+  const Output y = compute("div", Arithmetic::div, a, b, false);
+  return with_grad("div", y, {a}, [b](Saved&, const Tensor& dy) { return Grads{div(dy, b)}; });
+}
+
+Tensor div(double a, const Tensor& b) {
+  check_floating("div", b);
+  const Output y = compute("div", Arithmetic::div, b, a, true);
+  return with_grad("div", y, {b}, {b, y},
+                   [](Saved& s, const Tensor& dy) { return Grads{div_gradient(dy, s[1], s[0])}; });
+}
+
+void accumulate(const Output& a, const Tensor& b) {
+  const Tensor self = Access::tensor(Access::handle(a));
+  kernel::arithmetic::on(b.device())(Arithmetic::add, elements(a, self, b));
+}
+
+}  // namespace tutti

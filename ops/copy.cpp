@@ -1,0 +1,57 @@
+#include "tutti/ops/copy.h"
+
+#include "tutti/autograd/with_grad.h"
+#include "tutti/backends/contract/copy.h"
+#include "tutti/backends/contract/make_view.h"
+#include "tutti/core/backend.h"
+#include "tutti/core/error.h"
+
+namespace tutti {
+
+Tensor clone(const Tensor& x) {
+  check_defined("clone", "x", x);
+  const Output y = output_like(x);
+  kernel::copy::on(x.device())(elements(y, x));
+  return with_grad("clone", y, {x}, [](Saved&, const Tensor& dy) { return Grads{dy}; });
+}
+
+Tensor to(const Tensor& x, DType dtype) {
+  check_defined("to", "x", x);
+  if (x.dtype() == dtype) return x;
+  const Output y = output(x.shape(), dtype, x.device());
+  kernel::copy::on(x.device())(elements(y, x));
+  if (!is_floating(dtype) || !is_floating(x.dtype())) return no_gradient(y);
+  return with_grad("to", y, {x}, [from = x.dtype()](Saved&, const Tensor& dy) { return Grads{to(dy, from)}; });
+}
+
+Tensor to(const Tensor& x, Device device) {
+  check_defined("to", "x", x);
+  if (x.device() == device) return x;
+  const Tensor whole = x.is_contiguous() ? x : clone(x);
+  const Output y = output(x.shape(), x.dtype(), device);
+  // The CPU's own copy knows host memory only: the device's does both directions.
+  const Device other = device.type == DeviceType::cpu ? x.device() : device;
+  backend(other).copy(y.data(), device, whole.data(), x.device(), static_cast<size_t>(y.numel()) * size_of(x.dtype()));
+  return with_grad("to", y, {x}, [from = x.device()](Saved&, const Tensor& dy) { return Grads{to(dy, from)}; });
+}
+
+void copy_(const Tensor& target, const Tensor& values) {
+  check_defined("copy_", "target", target);
+  check_defined("copy_", "values", values);
+  const no_grad off;
+  if (!(broadcast("copy_", target.shape(), values.shape()) == target.shape()))
+    throw ShapeError(
+        message("copy_: values of shape ", values.shape(), " do not fit a target of shape ", target.shape()));
+  const Tensor here = to(values, target.device());
+  const Output y = in_place("copy_", target);
+  kernel::copy::on(target.device())(elements(y, here));
+}
+
+void fill_(const Tensor& target, double value) {
+  check_defined("fill_", "target", target);
+  const no_grad off;
+  const Output y = in_place("fill_", target);
+  kernel::fill::on(target.device())(elements(y, target), value);
+}
+
+}  // namespace tutti
