@@ -109,7 +109,8 @@ struct Walk {
       if (!g.defined()) continue;
       auto to = edge.target();
       if (!to) continue;
-      deliver(std::move(to), edge.output, g.shape() == edge.shape ? std::move(g) : sum_to(g, edge.shape));
+      deliver(std::move(to), static_cast<int>(edge.output),
+              g.shape() == edge.shape ? std::move(g) : sum_to(g, edge.shape));
     }
   }
 };
@@ -129,7 +130,7 @@ void check_seed(const char* op, const Tensor& y, const Tensor& dy) {
 }
 
 void seed(Walk& walk, const Tensor& y, const Tensor& dy) {
-  walk.deliver(y.impl()->node, y.impl()->output_index, dy.defined() ? dy : ones_like(y.detach()));
+  walk.deliver(y.impl()->node, static_cast<int>(y.impl()->output_index), dy.defined() ? dy : ones_like(y.detach()));
 }
 
 }  // namespace
@@ -152,7 +153,8 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined() || !inputs[i].requires_grad())
       throw AutogradError(message("grad: input ", i, " does not require a gradient"));
-    walk.captures.push_back({inputs[i].impl()->node.get(), inputs[i].impl()->output_index, &results[i]});
+    walk.captures.push_back(
+        {inputs[i].impl()->node.get(), static_cast<int>(inputs[i].impl()->output_index), &results[i]});
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Tensor dy = grad_outputs.empty() ? Tensor() : grad_outputs[i];

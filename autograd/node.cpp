@@ -102,7 +102,7 @@ Tensor Saved::get(int i, bool allow_intermediate) const {
       impl->output_index = node_.edges[s.input].output;
     } else if (s.output >= 0) {
       impl->node = node_.shared_from_this();
-      impl->output_index = static_cast<uint8_t>(s.output);
+      impl->output_index = static_cast<uint32_t>(s.output);
     } else if (!allow_intermediate) {
       throw AutogradError(message(
           node_.op, ": its gradient uses an intermediate result, so create_graph cannot differentiate it again"));

@@ -17,7 +17,7 @@ using Hook = std::function<Tensor(const Tensor&)>;
 struct Edge {
   std::shared_ptr<Node> node;  // an op's node; owns
   std::weak_ptr<Node> leaf;    // or a leaf's
-  uint8_t output = 0;          // which output of that node the input was
+  uint32_t output = 0;         // which output of that node the input was
   Dims shape;                  // the input's shape: the engine sums a gradient to it (the one place that un-broadcasts)
   Edge() = default;
   Edge(const Edge&) = delete;
@@ -71,6 +71,8 @@ class Saved {
   /// The same for a saved intermediate whose dependence on the inputs does not matter to the second derivative.
   Tensor constant(int i) const;
   bool wants(int input) const;
+  int input_count() const { return node_.edge_count; }
+  const Dims& input_shape(int input) const { return node_.edges[input].shape; }
 
  private:
   Tensor get(int i, bool allow_intermediate) const;

@@ -49,6 +49,20 @@ struct ClosureNode final : Node {
   std::array<SavedTensor, M> saved_list;
 };
 
+/// The same for as many inputs as there are at run time; nothing is saved.
+template <class F>
+struct ListNode final : Node {
+  ListNode(const char* name, const F& f, const std::vector<Tensor>& inputs)
+      : Node(name), gradient(f), edge_list(inputs.size()) {
+    edges = edge_list.data();
+    edge_count = static_cast<int>(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) fill(edge_list[i], inputs[i]);
+  }
+  Grads backward(Saved& s, const Grads& dy) override { return gradient(s, dy[0]); }
+  F gradient;
+  std::vector<Edge> edge_list;
+};
+
 template <size_t N, size_t M, class F>
 void attach(const char* op, const Output* outputs, size_t output_count, const Tensor* inputs, const Keep* saved,
             const F& gradient) {
@@ -59,7 +73,7 @@ void attach(const char* op, const Output* outputs, size_t output_count, const Te
   node->output_count = static_cast<int>(output_count);
   for (size_t i = 0; i < M; ++i) fill(node->saved_list[i], saved[i], inputs, N, outputs, output_count);
   for (size_t i = 0; i < output_count; ++i) {
-    outputs[i].impl()->output_index = static_cast<uint8_t>(i);
+    outputs[i].impl()->output_index = static_cast<uint32_t>(i);
     outputs[i].impl()->node = node;
   }
 }
@@ -85,6 +99,29 @@ Tensor with_grad(const char* op, const View& y, const Tensor (&inputs)[N], const
   const Output output = Access::output(Access::handle(y));
   detail::attach<N, 0>(op, &output, 1, inputs, nullptr, gradient);
   return Access::tensor(Access::handle(y));
+}
+/// Any number of inputs (cat): gradient(Saved&, const Tensor& dy) finds their shapes in Saved.
+template <class F>
+Tensor with_grad(const char* op, const Output& y, const std::vector<Tensor>& inputs, const F& gradient) {
+  static_assert(std::is_trivially_copyable_v<F>, "a gradient may not capture tensors");
+  if (grad_mode() && detail::any_requires_grad(inputs.data(), inputs.size()))
+    y.impl()->node = std::make_shared<detail::ListNode<F>>(op, gradient, inputs);
+  return Access::tensor(Access::handle(y));
+}
+/// Any number of views as the outputs of one node (split): gradient(Saved&, const Grads& dy), as below.
+template <size_t N, class F>
+std::vector<Tensor> with_grad(const char* op, const std::vector<View>& y, const Tensor (&inputs)[N],
+                              const F& gradient) {
+  std::vector<Output> outputs;
+  std::vector<Tensor> result;
+  outputs.reserve(y.size());
+  result.reserve(y.size());
+  for (const View& v : y) {
+    outputs.push_back(Access::output(Access::handle(v)));
+    result.push_back(Access::tensor(Access::handle(v)));
+  }
+  detail::attach<N, 0>(op, outputs.data(), outputs.size(), inputs, nullptr, gradient);
+  return result;
 }
 /// Several outputs of one node: gradient(Saved&, const Grads& dy), where an output that nothing depends on gives an
 /// undefined dy.

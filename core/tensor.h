@@ -25,7 +25,7 @@ struct TensorImpl {
   Dims shape, strides;  // strides and offset in elements
   int64_t offset = 0;
   DType dtype = DType::float32;
-  uint8_t output_index = 0;    // which output of `node` this is
+  uint32_t output_index = 0;   // which output of `node` this is
   std::shared_ptr<Node> node;  // null: no gradient wanted
 };
 
