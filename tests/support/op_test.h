@@ -27,18 +27,18 @@ using Arrays = std::vector<Array>;
 
 struct OpTest {
   std::string
-      kernels;  ///< the contract's kernels that this covers, separated by spaces ("softmax_forward softmax_backward")
+      kernels{};  ///< the contract's kernels that this covers, separated by spaces ("softmax_forward softmax_backward")
   std::vector<std::vector<tutti::Dims>>
       shapes;  ///< each entry: one shape per input; include odd widths and a zero-size one
   std::function<tutti::Tensor(const Tensors&)> op;
   std::function<Array(const Arrays&)> reference;
   double low = -2, high = 2;                       ///< inputs are uniform in between
-  std::function<double(double)> adjust;            ///< applied to every input value: keep away from kinks and poles
+  std::function<double(double)> adjust{};          ///< applied to every input value: keep away from kinks and poles
   double tolerance32 = 1e-5, tolerance64 = 1e-12;  ///< |got - want| <= tolerance * max(1, largest |want| of the result)
   bool half = true;  ///< also bfloat16 and float16, forward only (inputs rounded first; 1 % / 0.2 %)
   bool gradient = true;
   double step = 1e-5, gradient_tolerance = 1e-5;  ///< central differences, float64
-  std::vector<int> constant;                      ///< inputs without a gradient
+  std::vector<int> constant{};                    ///< inputs without a gradient
 };
 
 /// Runs it; every failure names the case (ISA, layout, dtype, shapes).
