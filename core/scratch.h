@@ -1,0 +1,26 @@
+// Scratch: memory that a kernel needs only while it runs. From the CPU's caching allocator, so it is cheap after the
+// first time and counted in memory::stats. Out of line, so that no allocation code is compiled per instruction set.
+#pragma once
+#include <cstddef>
+
+#include "tutti/core/inline.h"
+
+#pragma GCC visibility push(default)
+namespace tutti {
+
+class Scratch {
+ public:
+  /// `bytes` of uninitialised memory, 64-byte aligned. MemoryError if there is none.
+  explicit Scratch(size_t bytes);
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  TUTTI_INLINE void* data() const { return data_; }
+
+ private:
+  void* data_ = nullptr;
+  size_t capacity_ = 0;
+};
+
+}  // namespace tutti
+#pragma GCC visibility pop
