@@ -71,6 +71,20 @@ TUTTI_INLINE void vstore(T* p, batch<compute_t<T>> v) {
   }
 }
 
+/// a * b + c, rounded once where the instruction set can (all but sse2). xsimd 8.1 lacks it for AVX-512: its
+/// xsimd::fma multiplies and adds there.
+template <class B>
+TUTTI_INLINE B multiply_add(const B& a, const B& b, const B& c) {
+#ifdef __AVX512F__
+  if constexpr (std::is_same_v<typename B::value_type, float>)
+    return _mm512_fmadd_ps(a, b, c);
+  else
+    return _mm512_fmadd_pd(a, b, c);
+#else
+  return xsimd::fma(a, b, c);
+#endif
+}
+
 template <class B>
 TUTTI_INLINE auto sum_lanes(const B& b) {
 #if XSIMD_VERSION_MAJOR >= 9
