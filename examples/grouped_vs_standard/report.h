@@ -1,0 +1,28 @@
+// What the comparison found: the article's table with ours beside it, as text and as JSON.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "grouped_vs_standard/measure.h"
+#include "grouped_vs_standard/statistics.h"
+
+namespace comparison {
+
+struct Findings {
+  Protocol protocol{};
+  std::string match{}, data{}, environment{};
+  std::vector<Arm> arms{};
+  std::vector<uint64_t> seeds{};       ///< those that both arms finished
+  std::vector<Outcome> outcomes[2]{};  ///< by arm, then seed
+  Speed speed{};
+  Memory memory[2]{};
+  int64_t seeds_wanted = 0;
+  double seconds = 0;
+};
+
+std::string table(const Findings& findings);
+nlohmann::json json(const Findings& findings);
+
+}  // namespace comparison
