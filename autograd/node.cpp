@@ -13,18 +13,21 @@ thread_local bool recording = true;
 std::atomic<uint64_t> next_sequence{0};
 
 struct Unavailable final : Node {
-  Unavailable(const char* name, const Tensor* inputs, size_t n) : Node(name), list(n) {
+  Unavailable(const char* name, size_t inputs) : Node(name), list(inputs) {
     edges = list.data();
-    edge_count = static_cast<int>(n);
-    for (size_t i = 0; i < n; ++i) detail::fill(list[i], inputs[i]);
+    edge_count = static_cast<int>(inputs);
   }
   Grads backward(Saved&, const Grads&) override {
-    throw AutogradError(message(
-        op,
-        ": has no derivative of its own (it is a fused gradient), so second derivatives through it are not available"));
+    throw AutogradError(message(op,
+                                ": has no derivative of its own (it is a fused gradient), so second derivatives "
+                                "through it are not available"));
   }
   std::vector<Edge> list;
 };
+
+void check_defined(const char* op, const Tensor& x) {
+  if (!x.defined()) throw ValueError(message(op, ": the tensor is undefined"));
+}
 
 Leaf* leaf_of(const TensorImpl& t) { return t.node && t.node->is_leaf() ? static_cast<Leaf*>(t.node.get()) : nullptr; }
 
@@ -34,7 +37,10 @@ bool grad_mode() { return recording; }
 GradMode::GradMode(bool on) : before_(recording) { recording = on; }
 GradMode::~GradMode() { recording = before_; }
 
-Node::Node(const char* name) : op(name), sequence(next_sequence.fetch_add(1, std::memory_order_relaxed)) {}
+Node::Node(const char* name, Kind k)
+    : op(name), sequence(next_sequence.fetch_add(1, std::memory_order_relaxed)), kind(k) {}
+Node::~Node() = default;
+Tensor Node::recompute(Saved&) { return {}; }
 
 Edge::~Edge() {
   if (!node || node.use_count() > 1) return;
@@ -59,6 +65,8 @@ namespace detail {
 void fill(Edge& edge, const Tensor& input) {
   if (!input.defined()) return;
   edge.shape = input.shape();
+  edge.dtype = input.dtype();
+  edge.device = input.device();
   const auto& node = input.impl()->node;
   if (!node) return;
   edge.output = input.impl()->output_index;
@@ -68,8 +76,7 @@ void fill(Edge& edge, const Tensor& input) {
     edge.node = node;
 }
 
-void fill(SavedTensor& saved, const Keep& keep, const Tensor* inputs, size_t input_count, const Output* outputs,
-          size_t output_count) {
+void fill(SavedTensor& saved, const Keep& keep, std::span<const Tensor> inputs, std::span<const Output> outputs) {
   if (!keep.impl) return;
   saved.alias.storage = keep.impl->storage;
   saved.alias.shape = keep.impl->shape;
@@ -77,14 +84,32 @@ void fill(SavedTensor& saved, const Keep& keep, const Tensor* inputs, size_t inp
   saved.alias.offset = keep.impl->offset;
   saved.alias.dtype = keep.impl->dtype;
   saved.version = keep.impl->storage->version.load(std::memory_order_relaxed);
-  for (size_t i = 0; i < output_count; ++i)
+  for (size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].impl() == keep.impl) saved.output = static_cast<int>(i);
-  for (size_t i = 0; i < input_count; ++i)
+  for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].impl() == keep.impl) saved.input = static_cast<int>(i);
 }
 
-std::shared_ptr<Node> unavailable(const char* op, const Tensor* inputs, size_t n) {
-  return std::make_shared<Unavailable>(op, inputs, n);
+bool records(std::span<const Tensor> inputs) {
+  if (!recording) return false;
+  for (const Tensor& x : inputs)
+    if (x.defined() && x.requires_grad()) return true;
+  return false;
+}
+
+void attach(std::shared_ptr<Node> node, std::span<const Tensor> inputs, std::span<const Keep> saved,
+            std::span<const Output> outputs) {
+  node->output_count = static_cast<int>(outputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) fill(node->edges[i], inputs[i]);
+  for (size_t i = 0; i < saved.size(); ++i) fill(node->saved[i], saved[i], inputs, outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i].impl()->output_index = static_cast<uint32_t>(i);
+    outputs[i].impl()->node = i + 1 < outputs.size() ? node : std::move(node);
+  }
+}
+
+std::shared_ptr<Node> unavailable(const char* op, std::span<const Tensor> inputs) {
+  return std::make_shared<Unavailable>(op, inputs.size());
 }
 
 }  // namespace detail
@@ -103,7 +128,7 @@ Tensor Saved::get(int i, bool allow_intermediate) const {
     } else if (s.output >= 0) {
       impl->node = node_.shared_from_this();
       impl->output_index = static_cast<uint32_t>(s.output);
-    } else if (!allow_intermediate) {
+    } else if (!allow_intermediate && is_floating(s.alias.dtype)) {
       throw AutogradError(message(
           node_.op, ": its gradient uses an intermediate result, so create_graph cannot differentiate it again"));
     }
@@ -112,21 +137,21 @@ Tensor Saved::get(int i, bool allow_intermediate) const {
 }
 Tensor Saved::operator[](int i) const { return get(i, false); }
 Tensor Saved::constant(int i) const { return get(i, true); }
-bool Saved::wants(int input) const {
-  const Edge& e = node_.edges[input];
-  return e.node || !e.leaf.expired();
-}
-
 Output in_place(const char* op, const Tensor& x) {
   if (!x.defined()) throw ValueError(message(op, ": the tensor to change is undefined"));
   if (grad_mode() && x.requires_grad())
     throw AutogradError(message(
         op, ": in-place change of a tensor that requires a gradient; use no_grad or an out-of-place operation"));
+  for (int i = 0; i < x.rank(); ++i)
+    if (x.strides()[i] == 0 && x.shape()[i] > 1)
+      throw ValueError(message(op, ": the tensor to change, of shape ", x.shape(),
+                               ", repeats the same memory along axis ", i, " (expand); clone it first"));
   x.impl()->storage->version.fetch_add(1, std::memory_order_relaxed);
   return Access::output(Access::handle(x));
 }
 
 Tensor& Tensor::requires_grad_(bool on) {
+  check_defined("requires_grad_", *this);
   if (impl_->node && !impl_->node->is_leaf())
     throw AutogradError("requires_grad_: the tensor is the result of an operation; detach() it first");
   if (on && !is_floating(dtype()))
@@ -139,6 +164,7 @@ Tensor& Tensor::requires_grad_(bool on) {
 }
 
 Tensor Tensor::grad() const {
+  check_defined("grad", *this);
   Leaf* leaf = leaf_of(*impl_);
   if (!leaf) return {};
   const std::lock_guard lock(leaf->mutex);
@@ -146,24 +172,35 @@ Tensor Tensor::grad() const {
 }
 
 void Tensor::set_grad(const Tensor& gradient) const {
+  check_defined("set_grad", *this);
   Leaf* leaf = leaf_of(*impl_);
   if (!leaf) throw AutogradError("set_grad: only a leaf that requires a gradient holds one");
   if (gradient.defined() && !(gradient.shape() == shape()))
     throw ShapeError(message("set_grad: gradient of shape ", gradient.shape(), " for a tensor of shape ", shape()));
+  if (gradient.defined() && gradient.dtype() != dtype())
+    throw DTypeError(message("set_grad: gradient of dtype ", gradient.dtype(), " for a tensor of dtype ", dtype()));
+  if (gradient.defined() && gradient.device() != device())
+    throw DeviceError(message("set_grad: gradient on ", gradient.device(), " for a tensor on ", device()));
   const std::lock_guard lock(leaf->mutex);
   leaf->grad = gradient;
 }
 
 void Tensor::zero_grad() const {
+  check_defined("zero_grad", *this);
   if (Leaf* leaf = leaf_of(*impl_)) {
     const std::lock_guard lock(leaf->mutex);
     leaf->grad = Tensor();
   }
 }
 
-Tensor Tensor::detach() const { return no_gradient(view(*this, shape(), strides(), impl_->offset)); }
+Tensor Tensor::detach() const {
+  check_defined("detach", *this);
+  return no_gradient(view(*this, shape(), strides(), impl_->offset));
+}
 
 void Tensor::register_hook(Hook hook) const {
+  check_defined("register_hook", *this);
+  if (!hook) throw ValueError("register_hook: the hook is empty");
   if (!requires_grad()) throw AutogradError("register_hook: the tensor does not require a gradient");
   Node& node = *impl_->node;
   if (!node.hooks) node.hooks = std::make_unique<std::vector<std::pair<int, Hook>>>();

@@ -17,8 +17,10 @@ using Hook = std::function<Tensor(const Tensor&)>;
 struct Edge {
   std::shared_ptr<Node> node;  // an op's node; owns
   std::weak_ptr<Node> leaf;    // or a leaf's
-  uint32_t output = 0;         // which output of that node the input was
   Dims shape;                  // the input's shape: the engine sums a gradient to it (the one place that un-broadcasts)
+  DType dtype = DType::float32;
+  Device device;
+  uint32_t output = 0;  // which output of that node the input was
   Edge() = default;
   Edge(const Edge&) = delete;
   Edge& operator=(const Edge&) = delete;
@@ -34,28 +36,33 @@ struct SavedTensor {
   int output = constant;  // index of the output that it was; neither: an intermediate
 };
 
+class Saved;
+
 struct Node : std::enable_shared_from_this<Node> {
-  explicit Node(const char* op);
-  virtual ~Node() = default;
+  enum class Kind : uint8_t { op, leaf, recompute };
+  explicit Node(const char* op, Kind kind = Kind::op);
+  virtual ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
   /// From the gradients of the outputs (undefined where nothing came) to those of the inputs.
-  virtual Grads backward(class Saved& saved, const Grads& dy) = 0;
-  virtual bool is_leaf() const { return false; }
+  virtual Grads backward(Saved& saved, const Grads& dy) = 0;
+  /// Kind::recompute instead: the output once more, with the graph that leads to it (checkpoint.cpp).
+  virtual Tensor recompute(Saved& saved);
+  bool is_leaf() const { return kind == Kind::leaf; }
 
   const char* op;
   uint64_t sequence;  // creation order: a node's consumers always have larger numbers
   Edge* edges = nullptr;
   SavedTensor* saved = nullptr;
   int edge_count = 0, saved_count = 0, output_count = 1;
+  Kind kind;
   bool released = false;                                     // backward has run and freed what was saved
   std::unique_ptr<std::vector<std::pair<int, Hook>>> hooks;  // (output, hook)
 };
 
 struct Leaf final : Node {
-  Leaf() : Node("leaf") {}
+  Leaf() : Node("leaf", Kind::leaf) {}
   Grads backward(Saved&, const Grads&) override { return {}; }
-  bool is_leaf() const override { return true; }
   std::mutex mutex;  // two threads may run backward into one leaf
   Tensor grad;
 };
@@ -64,12 +71,14 @@ struct Leaf final : Node {
 /// inputs want a gradient at all.
 class Saved {
  public:
-  explicit Saved(Node& node) : node_(node) {}
+  /// `plan` is the engine's, when only a part of the graph is walked.
+  explicit Saved(Node& node, const class Plan* plan = nullptr) : node_(node), plan_(plan) {}
   /// AutogradError if the tensor was changed in place since, or if it is an intermediate while create_graph records
-  /// (its dependence on the inputs would be lost; see constant()).
+  /// (its dependence on the inputs would be lost; see constant()). Integers are always constant.
   Tensor operator[](int i) const;
   /// The same for a saved intermediate whose dependence on the inputs does not matter to the second derivative.
   Tensor constant(int i) const;
+  /// Whether anyone waits for the gradient of this input; if not, it may be left undefined.
   bool wants(int input) const;
   int input_count() const { return node_.edge_count; }
   const Dims& input_shape(int input) const { return node_.edges[input].shape; }
@@ -77,6 +86,7 @@ class Saved {
  private:
   Tensor get(int i, bool allow_intermediate) const;
   Node& node_;
+  const Plan* plan_;
 };
 
 /// Whether operations record gradients on this thread.
@@ -102,6 +112,7 @@ struct enable_grad : GradMode {
 
 /// d(sum of outputs · grad_outputs)/d(inputs), without touching anyone's grad(). Inputs may be leaves or intermediates;
 /// one that the outputs do not depend on gives an undefined Tensor. Without grad_outputs every output must be a scalar.
+/// Only the part of the graph between outputs and inputs is walked (and freed): beyond an intermediate it stays usable.
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& grad_outputs = {}, BackwardOptions options = {});
 
