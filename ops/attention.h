@@ -16,12 +16,6 @@ struct AttentionOptions {
   double dropout = 0;
   /// 0: 1 / sqrt(head width).
   double scale = 0;
-};  ///< bool [.., Tq, Tk] (true = may attend) or floating (added to the scores); broadcast to [B, H, Tq, Tk]
-bool causal = false;  ///< query i sees keys up to i + Tk - Tq: aligned to the end (bottom right)
-int64_t window =
-    0;  ///< > 0: query i sees only keys within window - 1 of its (aligned) position, on both sides unless causal
-double dropout = 0;  ///< probability of dropping an attention weight; draws from the default generator
-double scale = 0;    ///< 0: 1 / sqrt(head width)
 };
 
 /// softmax(q k^T scale + mask) v (Vaswani et al. 2017) for q [B, H, Tq, D], k [B, Hk, Tk, D], v [B, Hk, Tk, Dv] of any
