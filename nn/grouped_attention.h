@@ -10,7 +10,7 @@ namespace tutti::nn {
 
 enum class AttentionScale { group_dim, head_dim, embed_dim };  ///< scores are divided by the square root of this
 enum class OutputProjection { none, dense, grouped };
-enum class InitSchedule { constant, inverse_index };  ///< gain 1, or 1 / (i + 1) for group i
+enum class InitSchedule { constant, inverse_index };  ///< gain 1, or 1 / (i + 1) for group i = 0, 1, ...
 enum class ScheduledProjections { q, qk, qkv };       ///< which of them follow the schedule
 
 struct GroupedMultiHeadAttentionOptions {
@@ -31,13 +31,17 @@ struct GroupedMultiHeadAttentionOptions {
 /// bit. The readings of the article behind the options are listed in nn/README.md.
 class GroupedMultiHeadAttention : public Callable<GroupedMultiHeadAttention> {
  public:
+  /// ValueError naming the option, and what would fit: groups does not divide embed_dim, num_heads does not divide it,
+  /// heads and groups fit neither way, or dropout is no probability.
   explicit GroupedMultiHeadAttention(GroupedMultiHeadAttentionOptions options);
   void children(Visitor& visit) override;
   /// x [B, T, C] (or [T, C]) to the same shape. options: mask, causal, window; dropout and scale are the layer's.
   Tensor forward(const Tensor& x, const AttentionOptions& options = {});
+  /// The options, with the number of heads filled in.
   const GroupedMultiHeadAttentionOptions& options() const { return options_; }
   Parameter weight;  ///< [3, G, g, g]: q, k, v
   Parameter bias;    ///< [3 C]
+  double score_scale() const;  ///< what the scores are multiplied by: 1 / sqrt(of the chosen width)
   std::variant<std::monostate, Linear, GroupedLinear> out;
 
  private:

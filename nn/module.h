@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tutti/core/error.h"
@@ -40,6 +41,15 @@ class Visitor {
   void operator()(const std::string& name, std::unique_ptr<M>& m) {
     if (m) (*this)(name, *m);
   }
+  /// The alternative that is held; std::monostate means none.
+  template <class... M>
+  void operator()(const std::string& name, std::variant<M...>& choice) {
+    std::visit(
+        [&]<class T>(T& held) {
+          if constexpr (!std::is_same_v<T, std::monostate>) (*this)(name, held);
+        },
+        choice);
+  }
 };
 
 using StateDict = std::map<std::string, Tensor>;
@@ -57,9 +67,10 @@ class Module {
   int64_t parameter_count() const;  ///< numbers, not tensors
 
   /// Parameters and buffers by name; they share storage with the module (save or clone them to keep values).
+  /// ValueError if two have the same name.
   StateDict state_dict() const;
-  /// Copies values in, in place, so that optimizers keep hold of the tensors. ValueError listing every missing and
-  /// unexpected name and every shape that differs; then nothing has changed.
+  /// Copies values in (converted to the module's dtypes), in place, so that optimizers keep hold of the tensors.
+  /// ValueError listing every missing and unexpected name and every shape that differs; then nothing has changed.
   void load_state_dict(const StateDict& state);
 
   /// Training or evaluation mode, here and in all submodules.
@@ -67,7 +78,8 @@ class Module {
   void eval() { train(false); }
   bool training() const { return training_; }
   void zero_grad();
-  /// Moves or converts all parameters and (floating) buffers, in place: tensors keep their identity.
+  /// Moves all parameters and buffers, or converts all floating ones, with the gradients that they hold. In place:
+  /// tensors keep their identity, so optimizers keep hold of them. DTypeError unless dtype is floating.
   void to(Device device);
   void to(DType dtype);
 
@@ -101,6 +113,13 @@ class Callable : public Module {
   template <class... A>
   decltype(auto) operator()(A&&... arguments) {
     return scope([&]() -> decltype(auto) { return static_cast<Self&>(*this).forward(std::forward<A>(arguments)...); });
+  }
+  /// On a const module, where forward is const.
+  template <class... A>
+    requires requires(const Self& self, A&&... arguments) { self.forward(std::forward<A>(arguments)...); }
+  decltype(auto) operator()(A&&... arguments) const {
+    return scope(
+        [&]() -> decltype(auto) { return static_cast<const Self&>(*this).forward(std::forward<A>(arguments)...); });
   }
 };
 

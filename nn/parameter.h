@@ -8,10 +8,13 @@
 namespace tutti::nn {
 
 /// A tensor that a module owns and trains. Copying a Parameter copies its values (so a copied module is independent);
-/// moving it moves the handle. An empty Parameter (an absent bias) is skipped by everything that walks modules.
+/// moving it moves the handle. Assigning a copy writes the values into the tensor that is there if shape, dtype and
+/// device agree, so that an optimizer keeps hold of it (`model = best`). An empty Parameter (an absent bias) is skipped
+/// by everything that walks modules.
 class Parameter {
  public:
   Parameter() = default;
+  /// AutogradError unless t is floating and no operation's result.
   explicit Parameter(Tensor t) : tensor_(std::move(t)) { tensor_.requires_grad_(); }
   Parameter(const Parameter& other);
   Parameter& operator=(const Parameter& other);
@@ -23,13 +26,15 @@ class Parameter {
   bool defined() const { return tensor_.defined(); }
   const Dims& shape() const { return tensor_.shape(); }
   /// Shares the other's tensor from now on (tied weights); both names appear in state_dict, parameters() lists it once.
+  /// A copy of the module holds two tensors again: tie them there too.
   void tie(const Parameter& other) { tensor_ = other.tensor_; }
 
  private:
   Tensor tensor_;
 };
 
-/// A tensor that a module owns and saves but does not train (running statistics, fixed positions). Copies by value.
+/// A tensor that a module owns and saves but does not train (running statistics, fixed positions). Copies by value, as
+/// a Parameter does.
 class Buffer {
  public:
   Buffer() = default;
@@ -42,6 +47,7 @@ class Buffer {
   operator const Tensor&() const { return tensor_; }
   const Tensor& tensor() const { return tensor_; }
   bool defined() const { return tensor_.defined(); }
+  const Dims& shape() const { return tensor_.shape(); }
 
  private:
   Tensor tensor_;

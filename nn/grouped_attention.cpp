@@ -1,0 +1,85 @@
+#include "tutti/nn/grouped_attention.h"
+
+#include <cmath>
+
+#include "tutti/autograd/node.h"
+#include "tutti/nn/init.h"
+#include "tutti/nn/option.h"
+#include "tutti/nn/self_attention.h"
+#include "tutti/ops/arithmetic.h"
+#include "tutti/ops/copy.h"
+#include "tutti/ops/create.h"
+#include "tutti/ops/linear.h"
+#include "tutti/ops/shape.h"
+
+namespace tutti::nn {
+namespace {
+
+constexpr const char* layer = "GroupedMultiHeadAttention";
+
+GroupedMultiHeadAttentionOptions checked(GroupedMultiHeadAttentionOptions o) {
+  check_positive(layer, "embed_dim", o.embed_dim);
+  check_divides(layer, "groups", o.groups, "embed_dim", o.embed_dim);
+  if (o.num_heads == 0) o.num_heads = o.groups;
+  check_divides(layer, "num_heads", o.num_heads, "embed_dim", o.embed_dim);
+  if (o.num_heads % o.groups != 0 && o.groups % o.num_heads != 0)
+    throw ValueError(message(layer, ": num_heads = ", o.num_heads, " is neither a multiple nor a divisor of groups = ",
+                             o.groups, "; num_heads = ", o.groups, " (or 0) gives each group one head"));
+  check_probability(layer, "dropout", o.dropout);
+  return o;
+}
+
+/// Xavier for every block on its own, then the schedule's gain. The numbers drawn do not depend on the schedule.
+void start(const Parameter& weight, const GroupedMultiHeadAttentionOptions& o) {
+  const no_grad off;
+  init::xavier_uniform_(weight);
+  if (o.init == InitSchedule::constant) return;
+  const int64_t scheduled = o.init_on == ScheduledProjections::q ? 1 : o.init_on == ScheduledProjections::qk ? 2 : 3;
+  for (int64_t i = 1; i < o.groups; ++i) {
+    const Tensor blocks = select(slice(weight, 0, 0, scheduled), 1, i);
+    copy_(blocks, mul(blocks, 1.0 / static_cast<double>(i + 1)));
+  }
+}
+
+}  // namespace
+
+GroupedMultiHeadAttention::GroupedMultiHeadAttention(GroupedMultiHeadAttentionOptions options)
+    : options_(checked(options)) {
+  const auto& o = options_;
+  const int64_t width = o.embed_dim / o.groups;
+  weight = Parameter(empty({3, o.groups, width, width}));
+  if (o.bias) bias = Parameter(zeros({3 * o.embed_dim}));
+  start(weight, o);
+  if (o.output == OutputProjection::dense)
+    out.emplace<Linear>(
+        LinearOptions{.in = o.embed_dim, .out = o.embed_dim, .bias = o.bias, .init = LinearInit::xavier});
+  else if (o.output == OutputProjection::grouped)
+    out.emplace<GroupedLinear>(GroupedLinearOptions{
+        .in = o.embed_dim, .out = o.embed_dim, .groups = o.groups, .bias = o.bias, .init = LinearInit::xavier});
+}
+
+void GroupedMultiHeadAttention::children(Visitor& visit) {
+  visit("weight", weight);
+  visit("bias", bias);
+  visit("out", out);
+}
+
+double GroupedMultiHeadAttention::score_scale() const {
+  const auto& o = options_;
+  const int64_t width = o.scale == AttentionScale::group_dim  ? o.embed_dim / o.groups
+                        : o.scale == AttentionScale::head_dim ? o.embed_dim / o.num_heads
+                                                              : o.embed_dim;
+  return 1 / std::sqrt(static_cast<double>(width));
+}
+
+Tensor GroupedMultiHeadAttention::forward(const Tensor& x, const AttentionOptions& options) {
+  check_self_attention(layer, x, options_.embed_dim, options);
+  const Tensor qkv = grouped_linear(x, weight, bias);
+  const Tensor context =
+      self_attention(qkv, options_.num_heads, score_scale(), training() ? options_.dropout : 0, options);
+  if (auto* dense = std::get_if<Linear>(&out)) return (*dense)(context);
+  if (auto* grouped = std::get_if<GroupedLinear>(&out)) return (*grouped)(context);
+  return context;
+}
+
+}  // namespace tutti::nn

@@ -1,0 +1,78 @@
+#include "tutti/nn/init.h"
+
+#include <cmath>
+
+#include "tutti/autograd/node.h"
+#include "tutti/core/error.h"
+#include "tutti/ops/arithmetic.h"
+#include "tutti/ops/compare.h"
+#include "tutti/ops/copy.h"
+#include "tutti/ops/random.h"
+#include "tutti/ops/reduce.h"
+#include "tutti/ops/unary.h"
+
+namespace tutti::nn::init {
+namespace {
+
+/// Half types are drawn in float32 and rounded once.
+TensorOptions drawn_like(const Tensor& x) {
+  return {.dtype = x.dtype() == DType::float64 ? DType::float64 : DType::float32, .device = x.device()};
+}
+
+struct Fans {
+  double in, out;
+};
+Fans fans(const char* op, const Tensor& x) {
+  if (x.rank() < 2)
+    throw ShapeError(message(op, ": shape ", x.shape(), " has no [out, in] axes (at least 2 axes are needed)"));
+  return {static_cast<double>(x.size(-1)), static_cast<double>(x.size(-2))};
+}
+
+}  // namespace
+
+void constant_(const Tensor& x, double value) {
+  const no_grad off;
+  fill_(x, value);
+}
+void zeros_(const Tensor& x) { constant_(x, 0); }
+void ones_(const Tensor& x) { constant_(x, 1); }
+
+void uniform_(const Tensor& x, double low, double high, Generator& generator) {
+  if (!(low <= high)) throw ValueError(message("uniform_: low ", low, " is above high ", high));
+  const no_grad off;
+  copy_(x, add(mul(rand(x.shape(), drawn_like(x), generator), high - low), low));
+}
+
+void normal_(const Tensor& x, double mean, double stddev, Generator& generator) {
+  if (!(stddev >= 0)) throw ValueError(message("normal_: stddev ", stddev, " is negative"));
+  const no_grad off;
+  copy_(x, add(mul(randn(x.shape(), drawn_like(x), generator), stddev), mean));
+}
+
+void trunc_normal_(const Tensor& x, double mean, double stddev, Generator& generator) {
+  if (!(stddev >= 0)) throw ValueError(message("trunc_normal_: stddev ", stddev, " is negative"));
+  const no_grad off;
+  Tensor z = randn(x.shape(), drawn_like(x), generator);
+  for (Tensor outside = gt(abs(z), 2); any(outside).item() != 0; outside = gt(abs(z), 2))
+    z = where(outside, randn(x.shape(), drawn_like(x), generator), z);
+  copy_(x, add(mul(z, stddev), mean));
+}
+
+void xavier_uniform_(const Tensor& x, double gain, Generator& generator) {
+  const Fans f = fans("xavier_uniform_", x);
+  const double bound = std::abs(gain) * std::sqrt(6 / (f.in + f.out));
+  uniform_(x, -bound, bound, generator);
+}
+void xavier_normal_(const Tensor& x, double gain, Generator& generator) {
+  const Fans f = fans("xavier_normal_", x);
+  normal_(x, 0, std::abs(gain) * std::sqrt(2 / (f.in + f.out)), generator);
+}
+void kaiming_uniform_(const Tensor& x, double gain, Generator& generator) {
+  const double bound = std::abs(gain) * std::sqrt(3 / fans("kaiming_uniform_", x).in);
+  uniform_(x, -bound, bound, generator);
+}
+void kaiming_normal_(const Tensor& x, double gain, Generator& generator) {
+  normal_(x, 0, std::abs(gain) / std::sqrt(fans("kaiming_normal_", x).in), generator);
+}
+
+}  // namespace tutti::nn::init

@@ -1,0 +1,187 @@
+#include "tutti/nn/module.h"
+
+#include <set>
+
+#include "tutti/autograd/node.h"
+#include "tutti/ops/copy.h"
+
+namespace tutti::nn {
+namespace {
+
+/// Every tensor below a module with its full name, tied ones each time.
+struct Collect final : Visitor {
+  using Named = std::vector<std::pair<std::string, Tensor>>;
+  std::string prefix;
+  Named parameters, buffers;
+  using Visitor::operator();
+  void operator()(const std::string& name, Parameter& p) override {
+    if (p.defined()) parameters.emplace_back(prefix + name, p.tensor());
+  }
+  void operator()(const std::string& name, Buffer& b) override {
+    if (b.defined()) buffers.emplace_back(prefix + name, b.tensor());
+  }
+  void operator()(const std::string& name, Module& m) override {
+    const size_t length = prefix.size();
+    prefix += name + ".";
+    m.children(*this);
+    prefix.resize(length);
+  }
+};
+
+/// children() is not const, since visitors may change the members; these do not.
+Collect collect(const Module& m) {
+  Collect c;
+  const_cast<Module&>(m).children(c);
+  return c;
+}
+
+/// Where below a module another one is: "blocks.1.attention".
+struct Find final : Visitor {
+  const void* wanted = nullptr;
+  std::string prefix, found;
+  using Visitor::operator();
+  void operator()(const std::string&, Parameter&) override {}
+  void operator()(const std::string&, Buffer&) override {}
+  void operator()(const std::string& name, Module& m) override {
+    if (!found.empty()) return;
+    if (&m == wanted) {
+      found = prefix + name;
+      return;
+    }
+    const size_t length = prefix.size();
+    prefix += name + ".";
+    m.children(*this);
+    prefix.resize(length);
+  }
+};
+
+struct SetTraining final : Visitor {
+  bool on;
+  explicit SetTraining(bool value) : on(value) {}
+  using Visitor::operator();
+  void operator()(const std::string&, Parameter&) override {}
+  void operator()(const std::string&, Buffer&) override {}
+  void operator()(const std::string&, Module& m) override { m.train(on); }
+};
+
+/// f(tensor) for every parameter and buffer, tied ones once.
+template <class F>
+void for_each_tensor(const Module& m, F&& f) {
+  const Collect c = collect(m);
+  std::set<const TensorImpl*> seen;
+  for (const auto* list : {&c.parameters, &c.buffers})
+    for (const auto& [name, t] : *list)
+      if (seen.insert(t.impl()).second) f(t);
+}
+
+/// Gives t the value's memory and dtype; everyone who holds t sees it. t stays the leaf that it is.
+void become(const Tensor& t, const Tensor& value) {
+  TensorImpl& to = *t.impl();
+  const TensorImpl& from = *value.impl();
+  to.storage = from.storage;
+  to.strides = from.strides;
+  to.offset = from.offset;
+  to.dtype = from.dtype;
+}
+
+template <class Target>
+void convert(const Module& m, Target target, bool floating_only) {
+  const no_grad off;
+  for_each_tensor(m, [&](const Tensor& t) {
+    if (floating_only && !is_floating(t.dtype())) return;
+    const Tensor gradient = t.grad();
+    const Tensor value = tutti::to(t, target);
+    if (value.impl() == t.impl()) return;
+    become(t, value);
+    if (gradient.defined()) t.set_grad(tutti::to(gradient, target));
+  });
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, Tensor>> Module::named_parameters() const { return collect(*this).parameters; }
+
+std::vector<std::pair<std::string, Tensor>> Module::named_buffers() const { return collect(*this).buffers; }
+
+std::vector<Tensor> Module::parameters() const {
+  std::vector<Tensor> list;
+  std::set<const TensorImpl*> seen;
+  for (auto& [name, t] : named_parameters())
+    if (seen.insert(t.impl()).second) list.push_back(t);
+  return list;
+}
+
+int64_t Module::parameter_count() const {
+  int64_t n = 0;
+  for (const Tensor& t : parameters()) n += t.numel();
+  return n;
+}
+
+StateDict Module::state_dict() const {
+  StateDict state;
+  const Collect c = collect(*this);
+  for (const auto* list : {&c.parameters, &c.buffers})
+    for (const auto& [name, t] : *list)
+      if (!state.emplace(name, t.detach()).second)
+        throw ValueError(message("state_dict: two parameters or buffers are named \"", name, "\""));
+  return state;
+}
+
+void Module::load_state_dict(const StateDict& state) {
+  const StateDict mine = state_dict();
+  std::string missing, unexpected, shapes;
+  for (const auto& [name, t] : mine) {
+    const auto it = state.find(name);
+    if (it == state.end() || !it->second.defined())
+      missing += "\n  missing: " + name;
+    else if (!(it->second.shape() == t.shape()))
+      shapes += message("\n  shape: ", name, " is ", t.shape(), ", the state has ", it->second.shape());
+  }
+  for (const auto& [name, t] : state)
+    if (!mine.contains(name)) unexpected += "\n  unexpected: " + name;
+  const std::string differences = missing + unexpected + shapes;
+  if (!differences.empty()) throw ValueError("load_state_dict: the state does not fit the module" + differences);
+
+  // First everything that can fail or that reads what is about to be overwritten.
+  const no_grad off;
+  std::set<const Storage*> written;
+  for (const auto& [name, t] : mine) written.insert(t.impl()->storage.get());
+  std::vector<Tensor> values;
+  for (const auto& [name, t] : mine) {
+    const Tensor value = tutti::to(tutti::to(state.at(name), t.device()), t.dtype());
+    values.push_back(written.contains(value.impl()->storage.get()) ? clone(value) : value);
+  }
+  size_t i = 0;
+  for (const auto& [name, t] : mine) copy_(t, values[i++]);
+}
+
+void Module::train(bool on) {
+  training_ = on;
+  SetTraining set(on);
+  children(set);
+}
+
+void Module::zero_grad() {
+  for (const Tensor& t : parameters()) t.zero_grad();
+}
+
+void Module::to(Device device) { convert(*this, device, false); }
+
+void Module::to(DType dtype) {
+  if (!is_floating(dtype)) throw DTypeError(message("to: a module cannot be ", dtype));
+  convert(*this, dtype, true);
+}
+
+// The exception left the module e.leaving() and now leaves this one: its name is looked up below us.
+void Module::locate(Error& e) const {
+  if (e.leaving() == this) return;
+  if (e.leaving()) {
+    Find find;
+    find.wanted = e.leaving();
+    const_cast<Module*>(this)->children(find);
+    if (!find.found.empty()) e.prepend(find.found);
+  }
+  e.leave(this);
+}
+
+}  // namespace tutti::nn

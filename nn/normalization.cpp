@@ -1,0 +1,49 @@
+#include "tutti/nn/normalization.h"
+
+#include "tutti/backends/contract/make_view.h"
+#include "tutti/nn/option.h"
+#include "tutti/ops/create.h"
+#include "tutti/ops/normalization.h"
+
+namespace tutti::nn {
+namespace {
+
+void check_width(const char* layer, int64_t width, const Tensor& x) {
+  check_defined(layer, "x", x);
+  if (x.rank() < 1 || x.size(-1) != width)
+    throw ShapeError(message(layer, ": input ", x.shape(), " does not end in width ", width));
+}
+void check_eps(const char* layer, double eps) {
+  if (!(eps >= 0)) throw ValueError(message(layer, ": eps is ", eps, "; it must not be negative"));
+}
+
+}  // namespace
+
+LayerNorm::LayerNorm(LayerNormOptions options) : options_(options) {
+  check_positive("LayerNorm", "width", options.width);
+  check_eps("LayerNorm", options.eps);
+  if (!options.affine) return;
+  weight = Parameter(ones({options.width}));
+  bias = Parameter(zeros({options.width}));
+}
+void LayerNorm::children(Visitor& visit) {
+  visit("weight", weight);
+  visit("bias", bias);
+}
+Tensor LayerNorm::forward(const Tensor& x) const {
+  check_width("LayerNorm", options_.width, x);
+  return layer_norm(x, weight, bias, options_.eps);
+}
+
+RMSNorm::RMSNorm(RMSNormOptions options) : options_(options) {
+  check_positive("RMSNorm", "width", options.width);
+  check_eps("RMSNorm", options.eps);
+  if (options.affine) weight = Parameter(ones({options.width}));
+}
+void RMSNorm::children(Visitor& visit) { visit("weight", weight); }
+Tensor RMSNorm::forward(const Tensor& x) const {
+  check_width("RMSNorm", options_.width, x);
+  return rms_norm(x, weight, options_.eps);
+}
+
+}  // namespace tutti::nn

@@ -1,0 +1,30 @@
+#include "tutti/nn/self_attention.h"
+
+#include "tutti/backends/contract/make_view.h"
+#include "tutti/core/error.h"
+#include "tutti/ops/shape.h"
+
+namespace tutti::nn {
+
+void check_self_attention(const char* layer, const Tensor& x, int64_t embed_dim, const AttentionOptions& call) {
+  check_defined(layer, "x", x);
+  if ((x.rank() != 2 && x.rank() != 3) || x.size(-1) != embed_dim)
+    throw ShapeError(message(layer, ": input ", x.shape(), " is neither [batch, tokens, ", embed_dim, "] nor [tokens, ",
+                             embed_dim, "]"));
+  if (call.dropout != 0)
+    throw ValueError(message(layer, ": dropout = ", call.dropout, " in a call; it is an option of the layer"));
+  if (call.scale != 0)
+    throw ValueError(message(layer, ": scale = ", call.scale, " in a call; it is an option of the layer"));
+}
+
+Tensor self_attention(const Tensor& qkv, int64_t num_heads, double scale, double dropout, AttentionOptions call) {
+  const bool batched = qkv.rank() == 3;
+  const int64_t batch = batched ? qkv.size(0) : 1, tokens = qkv.size(-2), width = qkv.size(-1) / 3;
+  call.scale = scale;
+  call.dropout = dropout;
+  const Tensor heads = reshape(qkv, {batch, tokens, 3, num_heads, width / num_heads});
+  const Tensor context = packed_attention(heads, call);
+  return batched ? reshape(context, {batch, tokens, width}) : reshape(context, {tokens, width});
+}
+
+}  // namespace tutti::nn

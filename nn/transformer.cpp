@@ -1,0 +1,92 @@
+#include "tutti/nn/transformer.h"
+
+#include "tutti/nn/option.h"
+#include "tutti/ops/arithmetic.h"
+
+namespace tutti::nn {
+namespace {
+
+using Attention = std::variant<MultiHeadAttention, GroupedMultiHeadAttention>;
+
+const TransformerBlockOptions& checked(const TransformerBlockOptions& o) {
+  check_positive("TransformerBlock", "embed_dim", o.embed_dim);
+  check_probability("TransformerBlock", "dropout", o.dropout);
+  if (o.hidden < 0)
+    throw ValueError(message("TransformerBlock: hidden is ", o.hidden, "; it must be positive, or 0 for 4 embed_dim"));
+  return o;
+}
+
+Attention make(AttentionSpec spec, int64_t embed_dim) {
+  return std::visit(
+      [&](auto o) -> Attention {
+        if (o.embed_dim == 0) o.embed_dim = embed_dim;
+        if (o.embed_dim != embed_dim)
+          throw ValueError(message("TransformerBlock: attention.embed_dim = ", o.embed_dim, " differs from embed_dim = ",
+                                   embed_dim, "; leave it 0 to take the block's"));
+        if constexpr (std::is_same_v<decltype(o), MultiHeadAttentionOptions>)
+          return MultiHeadAttention(o);
+        else
+          return GroupedMultiHeadAttention(o);
+      },
+      spec);
+}
+
+}  // namespace
+
+FeedForward::FeedForward(FeedForwardOptions o)
+    : up({.in = o.embed_dim, .out = o.hidden}), down({.in = o.hidden, .out = o.embed_dim}), gelu_(o.gelu) {}
+
+void FeedForward::children(Visitor& visit) {
+  visit("up", up);
+  visit("down", down);
+}
+
+Tensor FeedForward::forward(const Tensor& x) const { return down(gelu(up(x), gelu_)); }
+
+TransformerBlock::TransformerBlock(TransformerBlockOptions o)
+    : norm1({.width = checked(o).embed_dim}),
+      norm2({.width = o.embed_dim}),
+      attention(make(o.attention, o.embed_dim)),
+      ffn({.embed_dim = o.embed_dim, .hidden = o.hidden ? o.hidden : 4 * o.embed_dim}),
+      dropout(o.dropout),
+      norm_first_(o.norm_first) {}
+
+void TransformerBlock::children(Visitor& visit) {
+  visit("norm1", norm1);
+  visit("attention", attention);
+  visit("norm2", norm2);
+  visit("ffn", ffn);
+  visit("dropout", dropout);
+}
+
+Tensor TransformerBlock::forward(const Tensor& x, const AttentionOptions& options) {
+  const auto attend = [&](const Tensor& y) {
+    return std::visit([&](auto& layer) { return dropout(layer(y, options)); }, attention);
+  };
+  if (norm_first_) {
+    const Tensor y = add(x, attend(norm1(x)));
+    return add(y, dropout(ffn(norm2(y))));
+  }
+  const Tensor y = norm1(add(x, attend(x)));
+  return norm2(add(y, dropout(ffn(y))));
+}
+
+TransformerEncoder::TransformerEncoder(TransformerEncoderOptions o) {
+  if (o.layers < 0) throw ValueError(message("TransformerEncoder: layers is ", o.layers, "; it must not be negative"));
+  blocks.reserve(static_cast<size_t>(o.layers));
+  for (int64_t i = 0; i < o.layers; ++i) blocks.emplace_back(o.block);
+  if (o.final_norm) norm.emplace(LayerNormOptions{.width = o.block.embed_dim});
+}
+
+void TransformerEncoder::children(Visitor& visit) {
+  visit("blocks", blocks);
+  visit("norm", norm);
+}
+
+Tensor TransformerEncoder::forward(const Tensor& x, const AttentionOptions& options) {
+  Tensor y = x;
+  for (TransformerBlock& block : blocks) y = block(y, options);
+  return norm ? (*norm)(y) : y;
+}
+
+}  // namespace tutti::nn
