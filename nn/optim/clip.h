@@ -8,9 +8,11 @@
 namespace tutti::optim {
 
 /// Scales all gradients so that their joint 2-norm is at most max_norm; returns the norm before. Does not overflow.
-/// ValueError if the norm is not finite: then nothing has changed.
+/// Parameters without a gradient are skipped, tied ones count once. ValueError if the norm is not finite, or if max_norm
+/// is negative or NaN: then nothing has changed.
 double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm);
-/// Limits every gradient element to [-limit, limit]. ValueError on NaN: then nothing has changed.
+/// Limits every gradient element to [-limit, limit]. ValueError on a NaN, or if limit is negative or NaN: then nothing
+/// has changed.
 void clip_grad_value(const std::vector<Tensor>& parameters, double limit);
 
 }  // namespace tutti::optim

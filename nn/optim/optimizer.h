@@ -1,5 +1,6 @@
 // What optimizers share: parameter groups, and one step over all of them.
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "tutti/core/tensor.h"
@@ -9,8 +10,8 @@ namespace tutti::optim {
 
 /// Parameters that share settings. Schedulers change `lr`.
 struct ParameterGroup {
-  std::vector<Tensor> parameters;
-  double lr = 0;             ///< 0: the optimizer's
+  std::vector<Tensor> parameters{};
+  double lr = -1;            ///< negative: the optimizer's
   double weight_decay = -1;  ///< negative: the optimizer's
 };
 
@@ -19,14 +20,20 @@ class Optimizer {
   virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
-  /// Updates every parameter that has a gradient, in place.
+  /// Updates every parameter that has a gradient, in place; the others keep their value and their state. Either all are
+  /// updated or, on an error (a gradient of another dtype, parameters on several devices), none.
   virtual void step() = 0;
   void zero_grad();
+  /// With lr and weight_decay filled in; both may be changed between steps.
   std::vector<ParameterGroup>& groups() { return groups_; }
 
  protected:
-  /// ValueError on an empty list, a tensor that is no leaf with requires_grad, or one that appears twice.
+  /// ValueError on an empty list, a tensor that is an operation's result, is not floating or has strides, or one that
+  /// appears twice; on a negative rate or decay.
   Optimizer(const char* name, std::vector<ParameterGroup> groups, double lr, double weight_decay);
+  /// ValueError naming optimizer and option unless low <= value < high.
+  void check_option(const char* option, double value, double low, double high) const;
+  const char* name_;
   std::vector<ParameterGroup> groups_;
 };
 

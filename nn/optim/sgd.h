@@ -7,10 +7,11 @@ namespace tutti::optim {
 
 struct SGDOptions {
   double lr = 1e-2, momentum = 0, dampening = 0, weight_decay = 0;
-  bool nesterov = false;
+  bool nesterov = false;  ///< needs momentum, and no dampening
 };
 
-/// As torch.optim.SGD: v = momentum v + g (the first step: v = g), w -= lr v, or lr (g + momentum v) with Nesterov.
+/// As torch.optim.SGD: g += weight_decay w; v = momentum v + (1 - dampening) g (the first step: v = g); w -= lr v, or
+/// lr (g + momentum v) with Nesterov.
 class SGD : public Optimizer {
  public:
   explicit SGD(std::vector<Tensor> parameters, SGDOptions options = {});
@@ -19,7 +20,7 @@ class SGD : public Optimizer {
 
  private:
   SGDOptions options_;
-  std::vector<std::vector<Tensor>> velocity_;
+  std::vector<std::vector<Tensor>> velocity_;  // per group and parameter; undefined before its first step
 };
 
 }  // namespace tutti::optim

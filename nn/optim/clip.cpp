@@ -1,0 +1,85 @@
+#include "tutti/nn/optim/clip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tutti/autograd/with_grad.h"
+#include "tutti/core/error.h"
+#include "tutti/nn/optim/slots.h"
+
+namespace tutti::optim {
+namespace {
+
+SlotList gradients_of(const char* op, const std::vector<Tensor>& parameters) {
+  SlotList slots(op);
+  std::set<const TensorImpl*> seen;
+  for (const Tensor& p : parameters)
+    if (p.defined() && seen.insert(p.impl()).second) slots.add(p);
+  return slots;
+}
+
+double square_sum(const SlotList& slots, double scale) {
+  std::vector<double> partial(static_cast<size_t>(slots.pieces()));
+  kernel::gradient_square_sum::on(slots.device())(slots.view(), scale, partial.data());
+  double sum = 0;
+  for (double x : partial) sum += x;
+  return sum;
+}
+
+double largest(const SlotList& slots) {
+  std::vector<double> partial(static_cast<size_t>(slots.pieces()));
+  kernel::gradient_largest::on(slots.device())(slots.view(), partial.data());
+  double top = 0;
+  for (double x : partial)
+    if (x > top || std::isnan(x)) top = x;
+  return top;
+}
+
+/// Write access to every gradient; a strided one is replaced by the contiguous copy that the slot holds.
+void write(const char* op, SlotList& slots) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    slots[i].gradient = in_place(op, slots.gradient(i)).data();
+    slots.parameter(i).set_grad(slots.gradient(i));
+  }
+}
+
+}  // namespace
+
+double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
+  if (!(max_norm >= 0)) throw ValueError(message("clip_grad_norm: max_norm is ", max_norm, "; it must be at least 0"));
+  const no_grad off;
+  SlotList slots = gradients_of("clip_grad_norm", parameters);
+  if (slots.size() == 0) return 0;
+  double norm = std::sqrt(square_sum(slots, 1));
+  // Squares of large or small numbers leave the range of float32: then divide by the largest first.
+  if (!(norm > 1e-12 && std::isfinite(norm))) {
+    const double top = largest(slots);
+    if (!std::isfinite(top))
+      throw ValueError(message("clip_grad_norm: a gradient is ", std::isnan(top) ? "NaN" : "infinite"));
+    if (top == 0) return 0;
+    int exponent = 0;
+    std::frexp(top, &exponent);
+    // A power of two, applied to float32 as one factor: at most 2^128 in size, so that it does not overflow itself.
+    const double scale = std::ldexp(1.0, -std::clamp(exponent, -126, 1000));
+    norm = std::sqrt(square_sum(slots, scale)) / scale;
+  }
+  if (norm <= max_norm) return norm;
+  const double factor = max_norm / norm, half = std::sqrt(factor);
+  const bool small = factor < 1e-30;
+  write("clip_grad_norm", slots);
+  kernel::gradient_scale::on(slots.device())(slots.view(), small ? half : factor, small ? half : 1);
+  return norm;
+}
+
+void clip_grad_value(const std::vector<Tensor>& parameters, double limit) {
+  if (!(limit >= 0)) throw ValueError(message("clip_grad_value: limit is ", limit, "; it must be at least 0"));
+  const no_grad off;
+  SlotList slots = gradients_of("clip_grad_value", parameters);
+  if (slots.size() == 0) return;
+  if (std::isnan(largest(slots))) throw ValueError("clip_grad_value: a gradient is NaN");
+  write("clip_grad_value", slots);
+  kernel::gradient_clamp::on(slots.device())(slots.view(), limit);
+}
+
+}  // namespace tutti::optim

@@ -1,0 +1,45 @@
+#include "tutti/nn/optim/optimizer.h"
+
+#include <cmath>
+#include <set>
+
+#include "tutti/autograd/node.h"
+#include "tutti/core/error.h"
+
+namespace tutti::optim {
+
+Optimizer::Optimizer(const char* name, std::vector<ParameterGroup> groups, double lr, double weight_decay)
+    : name_(name), groups_(std::move(groups)) {
+  check_option("lr", lr, 0, HUGE_VAL);
+  check_option("weight_decay", weight_decay, 0, HUGE_VAL);
+  std::set<const TensorImpl*> seen;
+  size_t position = 0;
+  for (ParameterGroup& group : groups_) {
+    if (group.lr < 0) group.lr = lr;
+    if (group.weight_decay < 0) group.weight_decay = weight_decay;
+    for (const Tensor& p : group.parameters) {
+      const auto refuse = [&](const auto&... why) {
+        throw ValueError(message(name_, ": parameter ", position, " ", why...));
+      };
+      if (!p.defined()) refuse("is undefined");
+      if (!is_floating(p.dtype())) refuse("is ", p.dtype(), "; only floating tensors can be trained");
+      if (p.requires_grad() && !p.impl()->node->is_leaf()) refuse("is the result of an operation, not a leaf");
+      if (!p.is_contiguous()) refuse("of shape ", p.shape(), " is a strided view; train a contiguous copy");
+      if (!seen.insert(p.impl()).second) refuse("of shape ", p.shape(), " was listed before");
+      ++position;
+    }
+  }
+  if (position == 0) throw ValueError(message(name_, ": there are no parameters to train"));
+}
+
+void Optimizer::check_option(const char* option, double value, double low, double high) const {
+  if (value >= low && value < high) return;
+  throw ValueError(message(name_, ": ", option, " is ", value, "; it must be in [", low, ", ", high, ")"));
+}
+
+void Optimizer::zero_grad() {
+  for (const ParameterGroup& group : groups_)
+    for (const Tensor& p : group.parameters) p.zero_grad();
+}
+
+}  // namespace tutti::optim

@@ -1,0 +1,83 @@
+#include "tutti/nn/optim/scheduler.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "tutti/core/error.h"
+
+namespace tutti::optim {
+namespace {
+
+void check_steps(const char* schedule, const char* option, int64_t value, int64_t least = 1) {
+  if (value < least)
+    throw ValueError(message(schedule, ": ", option, " is ", value, "; it must be at least ", least));
+}
+
+/// From 1 at share 0 to floor at share 1.
+double half_cosine(double share, double floor) { return floor + (1 - floor) * (1 + std::cos(std::numbers::pi * share)) / 2; }
+
+}  // namespace
+
+Schedule constant(double factor) {
+  return [factor](int64_t) { return factor; };
+}
+
+Schedule step_decay(int64_t every, double gamma) {
+  check_steps("step_decay", "every", every);
+  return [every, gamma](int64_t step) { return std::pow(gamma, static_cast<double>(step / every)); };
+}
+
+Schedule cosine(int64_t steps, double floor) {
+  check_steps("cosine", "steps", steps);
+  return [steps, floor](int64_t step) {
+    return step >= steps ? floor : half_cosine(static_cast<double>(step) / static_cast<double>(steps), floor);
+  };
+}
+
+Schedule cosine_restarts(int64_t period, int64_t growth, double floor) {
+  check_steps("cosine_restarts", "period", period);
+  check_steps("cosine_restarts", "growth", growth);
+  return [period, growth, floor](int64_t step) {
+    int64_t length = period;
+    if (growth == 1) step %= period;
+    while (step >= length) {
+      step -= length;
+      length *= growth;
+    }
+    return half_cosine(static_cast<double>(step) / static_cast<double>(length), floor);
+  };
+}
+
+Schedule linear_warmup(int64_t steps) {
+  check_steps("linear_warmup", "steps", steps);
+  return [steps](int64_t step) {
+    return step + 1 >= steps ? 1.0 : static_cast<double>(step + 1) / static_cast<double>(steps);
+  };
+}
+
+Schedule chained(Schedule first, int64_t steps, Schedule second) {
+  check_steps("chained", "steps", steps, 0);
+  if (!first || !second) throw ValueError("chained: a schedule is empty");
+  return [first = std::move(first), steps, second = std::move(second)](int64_t step) {
+    return step < steps ? first(step) : second(step - steps);
+  };
+}
+
+Scheduler::Scheduler(Optimizer& optimizer, Schedule schedule) : optimizer_(optimizer), schedule_(std::move(schedule)) {
+  if (!schedule_) throw ValueError("Scheduler: the schedule is empty");
+  for (const ParameterGroup& group : optimizer_.groups()) initial_.push_back(group.lr);
+  apply();
+}
+
+void Scheduler::step() {
+  ++step_;
+  apply();
+}
+
+void Scheduler::apply() {
+  factor_ = schedule_(step_);
+  auto& groups = optimizer_.groups();
+  for (size_t i = 0; i < initial_.size() && i < groups.size(); ++i) groups[i].lr = initial_[i] * factor_;
+}
+
+}  // namespace tutti::optim

@@ -1,0 +1,53 @@
+#include "tutti/nn/optim/sgd.h"
+
+#include <cmath>
+
+#include "tutti/autograd/with_grad.h"
+#include "tutti/core/error.h"
+#include "tutti/nn/optim/slots.h"
+#include "tutti/nn/optim/state.h"
+
+namespace tutti::optim {
+
+SGD::SGD(std::vector<Tensor> parameters, SGDOptions options)
+    : SGD(std::vector<ParameterGroup>{{.parameters = std::move(parameters)}}, options) {}
+
+SGD::SGD(std::vector<ParameterGroup> groups, SGDOptions options)
+    : Optimizer("SGD", std::move(groups), options.lr, options.weight_decay), options_(options) {
+  check_option("momentum", options.momentum, 0, HUGE_VAL);
+  if (options.nesterov && (options.momentum == 0 || options.dampening != 0))
+    throw ValueError(message("SGD: nesterov needs momentum > 0 and dampening 0, but momentum = ", options.momentum,
+                             " and dampening = ", options.dampening));
+}
+
+void SGD::step() {
+  const no_grad off;
+  SlotList slots(name_);
+  std::vector<std::pair<const ParameterGroup*, Tensor*>> owners;
+  velocity_.resize(groups_.size());
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    const auto& parameters = groups_[i].parameters;
+    velocity_[i].resize(parameters.size());
+    for (size_t k = 0; k < parameters.size(); ++k)
+      if (slots.add(parameters[k])) owners.emplace_back(&groups_[i], &velocity_[i][k]);
+  }
+  for (size_t i = 0; i < slots.size(); ++i) {
+    auto& [group, velocity] = owners[i];
+    ParameterSlot& slot = slots[i];
+    slot.lr = group->lr;
+    slot.weight_decay = group->weight_decay;
+    if (options_.momentum != 0) {
+      slot.first = !velocity->defined();
+      keep_state(*velocity, slots.parameter(i));
+    }
+  }
+  for (size_t i = 0; i < slots.size(); ++i) {
+    slots[i].weight = in_place(name_, slots.parameter(i)).data();
+    if (options_.momentum != 0) slots[i].state[0] = in_place(name_, *owners[i].second).data();
+  }
+  if (slots.size() == 0) return;
+  const SgdConfig config{options_.momentum, options_.dampening, options_.nesterov};
+  kernel::sgd_step::on(slots.device())(slots.view(), config);
+}
+
+}  // namespace tutti::optim
