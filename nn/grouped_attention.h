@@ -39,8 +39,8 @@ class GroupedMultiHeadAttention : public Callable<GroupedMultiHeadAttention> {
   Tensor forward(const Tensor& x, const AttentionOptions& options = {});
   /// The options, with the number of heads filled in.
   const GroupedMultiHeadAttentionOptions& options() const { return options_; }
-  Parameter weight;  ///< [3, G, g, g]: q, k, v
-  Parameter bias;    ///< [3 C]
+  Parameter weight;            ///< [3, G, g, g]: q, k, v
+  Parameter bias;              ///< [3 C]
   double score_scale() const;  ///< what the scores are multiplied by: 1 / sqrt(of the chosen width)
   std::variant<std::monostate, Linear, GroupedLinear> out;
 

@@ -116,7 +116,7 @@ class Callable : public Module {
   }
   /// On a const module, where forward is const.
   template <class... A>
-    requires requires(const Self& self, A&&... arguments) { self.forward(std::forward<A>(arguments)...); }
+  requires requires(const Self& self, A&&... arguments) { self.forward(std::forward<A>(arguments)...); }
   decltype(auto) operator()(A&&... arguments) const {
     return scope(
         [&]() -> decltype(auto) { return static_cast<const Self&>(*this).forward(std::forward<A>(arguments)...); });

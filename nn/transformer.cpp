@@ -21,8 +21,8 @@ Attention make(AttentionSpec spec, int64_t embed_dim) {
       [&](auto o) -> Attention {
         if (o.embed_dim == 0) o.embed_dim = embed_dim;
         if (o.embed_dim != embed_dim)
-          throw ValueError(message("TransformerBlock: attention.embed_dim = ", o.embed_dim, " differs from embed_dim = ",
-                                   embed_dim, "; leave it 0 to take the block's"));
+          throw ValueError(message("TransformerBlock: attention.embed_dim = ", o.embed_dim,
+                                   " differs from embed_dim = ", embed_dim, "; leave it 0 to take the block's"));
         if constexpr (std::is_same_v<decltype(o), MultiHeadAttentionOptions>)
           return MultiHeadAttention(o);
         else

@@ -7,8 +7,8 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// One contiguous parameter: weights and gradient of `dtype`, the optimizer's state in the type that `dtype` is computed
-/// in (float32 for the half types).
+/// One contiguous parameter: weights and gradient of `dtype`, the optimizer's state in the type that `dtype` is
+/// computed in (float32 for the half types).
 struct ParameterSlot {
   int64_t begin;  // elements in the slots before this one: the list is one range of elements, cut by size
   int64_t numel;

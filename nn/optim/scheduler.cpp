@@ -9,12 +9,13 @@ namespace tutti::optim {
 namespace {
 
 void check_steps(const char* schedule, const char* option, int64_t value, int64_t least = 1) {
-  if (value < least)
-    throw ValueError(message(schedule, ": ", option, " is ", value, "; it must be at least ", least));
+  if (value < least) throw ValueError(message(schedule, ": ", option, " is ", value, "; it must be at least ", least));
 }
 
 /// From 1 at share 0 to floor at share 1.
-double half_cosine(double share, double floor) { return floor + (1 - floor) * (1 + std::cos(std::numbers::pi * share)) / 2; }
+double half_cosine(double share, double floor) {
+  return floor + (1 - floor) * (1 + std::cos(std::numbers::pi * share)) / 2;
+}
 
 }  // namespace
 

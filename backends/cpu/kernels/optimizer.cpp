@@ -71,10 +71,10 @@ void adam(const ParameterSlot& s, const AdamConfig& config, int64_t first, int64
   by_batches<C>(count, [&]<bool whole>(int64_t i, int64_t n) {
     batch<C> x = load_part<whole>(w + i, n), dx = load_part<whole>(g + i, n);
     const batch<C> old_mean = load_part<whole>(mean + i, n), old_square = load_part<whole>(square + i, n);
-    dx = xsimd::fma(decay, x, dx);
-    const batch<C> m = xsimd::fma(rest1, dx - old_mean, old_mean);
-    const batch<C> v = xsimd::fma(beta2, old_square, rest2 * dx * dx);
-    const batch<C> step = c0 * m / xsimd::fma(xsimd::sqrt(v), c1, eps);
+    dx = multiply_add(decay, x, dx);
+    const batch<C> m = multiply_add(rest1, dx - old_mean, old_mean);
+    const batch<C> v = multiply_add(beta2, old_square, rest2 * dx * dx);
+    const batch<C> step = c0 * m / multiply_add(xsimd::sqrt(v), c1, eps);
     store_part<whole>(mean + i, m, n);
     store_part<whole>(square + i, v, n);
     store_part<whole>(w + i, x * keep - step, n);
@@ -90,7 +90,7 @@ void sgd(const ParameterSlot& s, const SgdConfig& config, int64_t first, int64_t
   if (!s.state[0]) {
     by_batches<C>(count, [&]<bool whole>(int64_t i, int64_t n) {
       const batch<C> x = load_part<whole>(w + i, n);
-      store_part<whole>(w + i, x - lr * xsimd::fma(decay, x, load_part<whole>(g + i, n)), n);
+      store_part<whole>(w + i, x - lr * multiply_add(decay, x, load_part<whole>(g + i, n)), n);
     });
     return;
   }
@@ -100,10 +100,10 @@ void sgd(const ParameterSlot& s, const SgdConfig& config, int64_t first, int64_t
   const batch<C> kept(static_cast<C>(s.first ? 0 : config.momentum));
   const bool nesterov = config.nesterov;
   by_batches<C>(count, [&]<bool whole>(int64_t i, int64_t n) {
-    const batch<C> x = load_part<whole>(w + i, n), dx = xsimd::fma(decay, x, load_part<whole>(g + i, n));
-    const batch<C> v = xsimd::fma(kept, load_part<whole>(velocity + i, n), fresh * dx);
+    const batch<C> x = load_part<whole>(w + i, n), dx = multiply_add(decay, x, load_part<whole>(g + i, n));
+    const batch<C> v = multiply_add(kept, load_part<whole>(velocity + i, n), fresh * dx);
     store_part<whole>(velocity + i, v, n);
-    store_part<whole>(w + i, x - lr * (nesterov ? xsimd::fma(momentum, v, dx) : v), n);
+    store_part<whole>(w + i, x - lr * (nesterov ? multiply_add(momentum, v, dx) : v), n);
   });
 }
 
@@ -118,7 +118,7 @@ double square_sum(const T* g, int64_t count, double scale) {
     batch<C> sum(C(0));
     by_batches<C>(count - begin < run ? count - begin : run, [&]<bool whole>(int64_t i, int64_t n) {
       const batch<C> x = factor * load_part<whole>(g + begin + i, n);
-      sum = xsimd::fma(x, x, sum);
+      sum = multiply_add(x, x, sum);
     });
     total += static_cast<double>(sum_lanes(sum));
   }
@@ -149,8 +149,7 @@ double largest(const T* g, int64_t count) {
 /// body(slot, first, count) for all slots, in pieces side by side.
 template <class F>
 TUTTI_INLINE void for_slots(const ParameterSlots& all, F&& body) {
-  parallel_for(all.total, ParameterSlots::piece,
-               [&](int64_t begin, int64_t end) { for_parts(all, begin, end, body); });
+  parallel_for(all.total, ParameterSlots::piece, [&](int64_t begin, int64_t end) { for_parts(all, begin, end, body); });
 }
 
 }  // namespace
