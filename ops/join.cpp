@@ -2,20 +2,17 @@
 #include "tutti/ops/join.h"
 
 #include "tutti/autograd/with_grad.h"
+#include "tutti/backends/contract/copy.h"
 #include "tutti/backends/contract/create.h"
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
-#include "tutti/ops/copy.h"
 #include "tutti/ops/shape.h"
 
 namespace tutti {
 namespace {
 
-/// Writes x into the part of y that starts at `start` along `axis`, y's axes being x's.
-void write(const Output& y, int axis, int64_t start, const Tensor& x) {
-  if (x.numel() == 0) return;
-  const no_grad off;
-  copy_(no_gradient(y.view(x.shape(), y.strides(), y.impl()->offset + start * y.strides()[axis])), x.detach());
+void write(const Output& part, const Tensor& x) {
+  if (x.numel() > 0) kernel::copy::on(x.device())(elements(part, x));
 }
 
 void check_list(const char* op, const std::vector<Tensor>& tensors) {
@@ -53,7 +50,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t axis) {
   const Output y = output(shape, first.dtype(), first.device());
   int64_t at = 0;
   for (const Tensor& x : tensors) {
-    write(y, dim, at, x);
+    write(y.view(x.shape(), y.strides(), at * y.strides()[dim]), x);
     at += x.shape()[dim];
   }
   return with_grad("cat", y, tensors, [dim](Saved& s, const Tensor& dy) {
@@ -87,11 +84,8 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t axis) {
   Dims strides;
   for (int i = 0; i < shape.n; ++i)
     if (i != dim) strides.push(y.strides()[i]);
-  if (from.product() > 0)
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      const no_grad off;
-      copy_(no_gradient(y.view(from, strides, static_cast<int64_t>(i) * y.strides()[dim])), tensors[i].detach());
-    }
+  for (size_t i = 0; i < tensors.size(); ++i)
+    write(y.view(from, strides, static_cast<int64_t>(i) * y.strides()[dim]), tensors[i]);
   return with_grad("stack", y, tensors, [dim](Saved& s, const Tensor& dy) {
     Grads grads(static_cast<size_t>(s.input_count()));
     for (int i = 0; i < s.input_count(); ++i)
@@ -127,10 +121,7 @@ Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value)
     middle[i] = x.shape()[i];
     offset += before[i] * y.strides()[i];
   }
-  if (x.numel() > 0) {
-    const no_grad off;
-    copy_(no_gradient(y.view(x.shape(), y.strides(), offset)), x.detach());
-  }
+  write(y.view(x.shape(), y.strides(), offset), x);
   return with_grad("pad", y, {x}, [before](Saved& s, const Tensor& dy) {
     Tensor dx = dy;
     for (int i = 0; i < before.n; ++i) dx = slice(dx, i, before[i], before[i] + s.input_shape(0)[i]);

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "tutti/autograd/with_grad.h"
+#include "tutti/backends/contract/copy.h"
+#include "tutti/backends/contract/create.h"
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
-#include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/join.h"
 #include "tutti/ops/shape.h"
@@ -39,13 +40,13 @@ Tensor place(const Tensor& dy, int axis, int64_t begin, int64_t step, int64_t si
   }
   Dims shape = dy.shape();
   shape[axis] = size;
-  const Tensor dx = zeros(shape, {dy.dtype(), dy.device()});
   const int64_t end = begin + (count - 1) * step + 1;
-  {
-    const no_grad off;
-    copy_(slice(dx, axis, begin, end, step), dy.detach());
-  }
-  return with_grad("slice_backward", view(dx, shape, dx.strides(), 0), {dy},
+  const Output dx = output(shape, dy.dtype(), dy.device());
+  Dims strides = dx.strides();
+  strides[axis] *= step;
+  kernel::fill_rows::on(dx.device())(rows(dx, axis), 0);
+  kernel::copy::on(dx.device())(elements(dx.view(dy.shape(), strides, begin * dx.strides()[axis]), dy));
+  return with_grad("slice_backward", dx, {dy},
                    [=](Saved&, const Tensor& d) { return Grads{slice(d, axis, begin, end, step)}; });
 }
 
