@@ -25,7 +25,7 @@ constexpr int max_team = 512;
 // training step, short beside what a sleeping worker costs to wake (50 µs and more on a virtual machine).
 constexpr std::chrono::microseconds spin_time{100};
 
-thread_local bool in_region = false;  // this thread is running pieces: nested calls stay on it
+thread_local bool in_region = false;  // this thread is running pieces, or wants to be alone: calls stay on it
 
 inline void relax() {
 #if defined(__x86_64__)
@@ -198,13 +198,13 @@ int num_threads() {
   return automatic;
 }
 
+SerialScope::SerialScope() : before_(in_region) { in_region = true; }
+SerialScope::~SerialScope() { in_region = before_; }
+
 void detail::run_pieces(int64_t n, int64_t grain, PieceFn fn, void* self) {
   const int team = static_cast<int>(std::min<int64_t>({num_threads(), (n + grain - 1) / grain, max_team}));
   if (team > 1 && !in_region) {
-    struct Inside {
-      Inside() { in_region = true; }
-      ~Inside() { in_region = false; }
-    } inside;
+    const SerialScope nested;
     if (pool().run(team, n, grain, fn, self)) return;
   }
   for (int64_t begin = 0; begin < n; begin += grain) fn(self, begin, std::min(n, begin + grain));

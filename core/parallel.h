@@ -14,6 +14,19 @@ namespace tutti {
 void set_num_threads(int n);
 int num_threads();
 
+/// While one lives, parallel_for on this thread runs on this thread alone: for background threads that should leave the
+/// other cores to the program's main work.
+class SerialScope {
+ public:
+  SerialScope();
+  ~SerialScope();
+  SerialScope(const SerialScope&) = delete;
+  SerialScope& operator=(const SerialScope&) = delete;
+
+ private:
+  bool before_;
+};
+
 namespace detail {
 using PieceFn = void (*)(void* self, int64_t begin, int64_t end);
 void run_pieces(int64_t n, int64_t grain, PieceFn fn, void* self);

@@ -10,7 +10,7 @@ namespace {
 
 /// AdamW with weight decay on matrices only (biases and norms are left alone), as is usual for transformers.
 std::vector<optim::ParameterGroup> parameter_groups(const nn::Module& model, double weight_decay) {
-  optim::ParameterGroup matrices{{}, 0, weight_decay}, others{{}, 0, 0};
+  optim::ParameterGroup matrices{.weight_decay = weight_decay}, others{.weight_decay = 0};
   for (const Tensor& p : model.parameters()) (p.rank() > 1 ? matrices : others).parameters.push_back(p);
   return {matrices, others};
 }

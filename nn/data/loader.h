@@ -11,16 +11,19 @@ namespace tutti::data {
 struct LoaderOptions {
   int64_t batch_size = 1;
   bool shuffle = false;
-  bool drop_last = false;
-  uint64_t seed = 0;     ///< of the shuffle and the transform; each pass over the loader is another epoch of it
-  Transform transform{};  ///< of the inputs; may be empty
-  int64_t prefetch = 2;  ///< batches prepared ahead by one background thread; 0: none
+  bool drop_last = false;  ///< leave out a last batch that is not full
+  uint64_t seed = 0;       ///< of the shuffle and the transform; each pass over the loader is another epoch of it
+  Transform transform{};   ///< of the inputs; may be empty
+  int64_t prefetch = 2;    ///< batches prepared ahead by one background thread; 0: none
 };
 
-/// `for (auto& [images, labels] : loader)` is one epoch. The order depends on (seed, epoch) alone.
+/// `for (auto& [images, labels] : loader)` is one epoch. The order and what the transform draws depend on (seed, epoch)
+/// alone. An exception of the dataset or the transform reaches the loop, in its place in the order. Leaving the loop
+/// early is fine. One epoch at a time: an iterator of an earlier one throws ValueError.
 class Loader {
  public:
-  explicit Loader(const Dataset& dataset, LoaderOptions options = {});  ///< the dataset must outlive it
+  /// The dataset must outlive it. ValueError unless batch_size >= 1 and prefetch >= 0.
+  explicit Loader(const Dataset& dataset, LoaderOptions options = {});
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
@@ -28,9 +31,9 @@ class Loader {
   class Iterator;
   Iterator begin();  ///< starts the next epoch
   Iterator end();
-  int64_t size() const;  ///< batches in an epoch
-  int64_t epoch() const;
-  void set_epoch(int64_t epoch);  ///< the next begin() is this one
+  int64_t size() const;           ///< batches in an epoch
+  int64_t epoch() const;          ///< of the next begin(): 0 at first
+  void set_epoch(int64_t epoch);  ///< to repeat one, or to continue a run
 
  private:
   struct Impl;
@@ -46,6 +49,7 @@ class Loader::Iterator {
  private:
   friend class Loader;
   Impl* impl_ = nullptr;  // null: the end
+  int64_t pass_ = 0;      // which begin() it came from
   Batch batch_;
 };
 

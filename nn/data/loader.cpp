@@ -1,0 +1,178 @@
+#include "tutti/nn/data/loader.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include "tutti/autograd/node.h"
+#include "tutti/core/error.h"
+#include "tutti/core/parallel.h"
+#include "tutti/ops/random.h"
+
+namespace tutti::data {
+
+struct Loader::Impl {
+  const Dataset& dataset;
+  const LoaderOptions options;
+  int64_t epoch = 0, pass = 0;
+
+  // The pass under way.
+  std::vector<int64_t> order;
+  RandomKey key;         // of its transforms: stream + batch number
+  int64_t next = 0;      // batch, of whoever prepares
+  int64_t expected = 0;  // batch, of the consumer
+
+  // Shared with the background thread, under the mutex.
+  struct Ready {
+    Batch batch;
+    std::exception_ptr error;
+  };
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Ready> ready;
+  bool stop = false;
+  std::thread worker;
+
+  Impl(const Dataset& d, LoaderOptions o) : dataset(d), options(std::move(o)) {}
+  ~Impl() { finish(); }
+
+  int64_t batches() const {
+    const int64_t n = dataset.size(), b = options.batch_size;
+    return options.drop_last ? n / b : (n + b - 1) / b;
+  }
+
+  Batch prepare(int64_t number) const {
+    const no_grad off;
+    const int64_t n = static_cast<int64_t>(order.size()), begin = number * options.batch_size;
+    const int64_t end = std::min(n, begin + options.batch_size);
+    Batch batch = dataset.get({order.begin() + begin, order.begin() + end});
+    if (options.transform)
+      batch.input = options.transform(batch.input, {key.seed, key.stream + static_cast<uint64_t>(number)});
+    return batch;
+  }
+
+  void start() {
+    finish();
+    const auto number = static_cast<uint64_t>(epoch++);
+    ++pass;
+    next = expected = 0;
+    key = {options.seed ^ 0x5DEECE66D1CE4E5B, number << 32};  // apart from the shuffle's
+    const int64_t n = dataset.size();
+    if (options.shuffle) {
+      Generator generator(options.seed);
+      generator.set_position(number);
+      order = randperm(n, generator).to_vector<int64_t>();
+    } else {
+      order.resize(static_cast<size_t>(n));
+      std::iota(order.begin(), order.end(), int64_t{0});
+    }
+    if (options.prefetch > 0 && batches() > 0) worker = std::thread([this] { serve(); });
+  }
+
+  /// The background thread: keeps `prefetch` batches ready, until the last or the first error.
+  void serve() {
+    const SerialScope alone;
+    for (int64_t number = 0; number < batches(); ++number) {
+      {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return stop || static_cast<int64_t>(ready.size()) < options.prefetch; });
+        if (stop) return;
+      }
+      Ready made;
+      try {
+        made.batch = prepare(number);
+      } catch (...) {
+        made.error = std::current_exception();
+      }
+      const bool failed = made.error != nullptr;
+      {
+        const std::lock_guard lock(mutex);
+        ready.push_back(std::move(made));
+      }
+      changed.notify_all();
+      if (failed) return;
+    }
+  }
+
+  /// The next batch, or nothing at the end of the pass.
+  std::optional<Batch> take() {
+    if (expected >= batches()) {
+      finish();
+      return {};
+    }
+    ++expected;
+    if (!worker.joinable()) return prepare(next++);
+    Ready taken;
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return !ready.empty(); });
+      taken = std::move(ready.front());
+      ready.pop_front();
+    }
+    changed.notify_all();
+    if (taken.error) {
+      expected = batches();
+      finish();
+      std::rethrow_exception(taken.error);
+    }
+    return std::move(taken.batch);
+  }
+
+  void finish() {
+    if (!worker.joinable()) return;
+    {
+      const std::lock_guard lock(mutex);
+      stop = true;
+    }
+    changed.notify_all();
+    worker.join();
+    stop = false;
+    ready.clear();
+  }
+};
+
+Loader::Loader(const Dataset& dataset, LoaderOptions options) {
+  if (options.batch_size < 1)
+    throw ValueError(message("Loader: batch_size is ", options.batch_size, "; it must be at least 1"));
+  if (options.prefetch < 0)
+    throw ValueError(message("Loader: prefetch is ", options.prefetch, "; it must not be negative"));
+  impl_ = std::make_unique<Impl>(dataset, std::move(options));
+}
+Loader::~Loader() = default;
+
+int64_t Loader::size() const { return impl_->batches(); }
+int64_t Loader::epoch() const { return impl_->epoch; }
+void Loader::set_epoch(int64_t epoch) {
+  if (epoch < 0) throw ValueError(message("Loader: epoch ", epoch, " is negative"));
+  impl_->epoch = epoch;
+}
+
+Loader::Iterator Loader::begin() {
+  impl_->start();
+  Iterator it;
+  it.impl_ = impl_.get();
+  it.pass_ = impl_->pass;
+  return ++it;
+}
+Loader::Iterator Loader::end() { return {}; }
+
+Batch& Loader::Iterator::operator*() { return batch_; }
+
+Loader::Iterator& Loader::Iterator::operator++() {
+  if (!impl_) return *this;
+  if (pass_ != impl_->pass)
+    throw ValueError("Loader: this iterator's epoch is over, since another begin() started the next");
+  auto batch = impl_->take();
+  if (batch)
+    batch_ = std::move(*batch);
+  else
+    impl_ = nullptr;
+  return *this;
+}
+
+bool Loader::Iterator::operator!=(const Iterator& other) const { return impl_ != other.impl_; }
+
+}  // namespace tutti::data
