@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# The example programs in small form, as a person runs them.   programs.sh FOLDER_OF_PROGRAMS
+set -euo pipefail
+bin=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() { echo "FAILED: $*" >&2; exit 1; }
+expect() { grep -qF -- "$1" <<<"$2" || fail "no '$1' in: $2"; }   # expect TEXT OUTPUT
+refuse() { # refuse TEXT COMMAND..: the command must fail with that text
+  local text=$1 output; shift
+  output=$("$@" 2>&1 </dev/null) && fail "succeeded: $*"
+  expect "$text" "$output"
+}
+
+for program in grouped_vs_standard train_digits tutti-bench; do
+  expect "--help" "$("$bin/$program" --help)"
+done
+
+# The main job: its table, its file, and the same accuracies with another number of threads.
+small=(--seeds 2 --steps 6 --training-images 100 --test-images 250 --blocks 2)
+[ -d /usr/share/datasets/fashion-mnist ] || { echo "skipped: grouped_vs_standard needs the Debian package dataset-fashion-mnist"; small=(); }
+if [ ${#small[@]} -gt 0 ]; then
+  one=$("$bin/grouped_vs_standard" "${small[@]}" --threads 1 --json "$folder/one.json")
+  two=$("$bin/grouped_vs_standard" "${small[@]}" --threads 2)
+  for row in "training speed (iter/s)" "validation accuracy (%)" "memory (MB)" "below protocol" "parameters" "cpu, "; do expect "$row" "$one"; done
+  expect '"accuracy_difference"' "$(cat "$folder/one.json")"
+  [ "$(grep 'accuracy by seed' <<<"$one")" = "$(grep 'accuracy by seed' <<<"$two")" ] || fail "the accuracies depend on the threads"
+  status=0
+  interrupted=$(timeout --preserve-status -s INT 4 "$bin/grouped_vs_standard" --seeds 1 --blocks 2 --test-images 250) || status=$?
+  [ $status -eq 130 ] || fail "interrupted: exit status $status"
+  expect "Interrupted" "$interrupted"
+fi
+refuse "no such folder" "$bin/grouped_vs_standard" --data "$folder/none"
+refuse "must divide 28" "$bin/grouped_vs_standard" --patch 5
+refuse "expected equal_ffn or same_width" "$bin/grouped_vs_standard" --match none
+
+expect "test accuracy" "$("$bin/train_digits" --epochs 1 --save "$folder/digits.safetensors")"
+[ -s "$folder/digits.safetensors" ] || fail "train_digits saved nothing"
+refuse "train_digits: " "$bin/train_digits" --data "$folder/none.csv"
+
+for kind in standard looped grouped; do
+  answer=$(printf 'run 2\nquit\n' | "$bin/tutti-bench" step --kind $kind --batch 2 --tokens 5 --dim 16 --layers 1)
+  expect '"parameters":' "$answer"; expect '"seconds":' "$answer"; expect '"work_bytes":' "$answer"
+done
+expect '"seconds":' "$(echo 'run 1' | "$bin/tutti-bench" step --infer --batch 2 --tokens 5 --dim 16 --layers 1)"
+while read -r operation; do
+  expect '"seconds":' "$(echo 'run 1' | "$bin/tutti-bench" op $operation)"
+done <<'OPERATIONS'
+matmul 5 6 7
+--backward batched_matmul 2 5 6 7
+--backward linear 5 6 7
+--backward grouped_linear 5 8 8 4
+--backward softmax 5 7
+softmax_dim0 5 7
+--backward layer_norm 5 7
+--backward gelu 5 7
+gelu_tanh 5 7
+relu 5 7
+exp 5 7
+tanh 5 7
+--backward add 5 7
+add_bias 5 7
+add_column 5 7
+mul 5 7
+sum 5 7
+sum_dim0 5 7
+sum_dim1 5 7
+--backward max_dim1 5 7
+transpose 5 7
+--backward dropout 5 7
+--backward cross_entropy 5 7
+--backward embedding 9 4 6
+--backward attention 2 2 5 8
+causal_attention 2 2 5 8
+adamw 3 10
+OPERATIONS
+refuse "is unknown" "$bin/tutti-bench" op nothing 1
+refuse "expected M N K" "$bin/tutti-bench" op matmul 1
+refuse "expected standard, looped or grouped" "$bin/tutti-bench" step --kind other
+refuse "has only 'cpu'" "$bin/tutti-bench" step --device cuda
+TUTTI_ISA=mmx refuse "TUTTI_ISA=mmx" "$bin/tutti-bench" op exp 4
+echo "programs: all as expected"
