@@ -1,98 +1,179 @@
-// Matrix products on the CPU: simplified, cut into pieces by shape, and each piece computed by one thread.
+// Matrix products on the CPU: each piece of the plan by one thread, with oneDNN where it can (float32, lines without
+// gaps), else with our own kernel.
 #include "tutti/backends/contract/gemm.h"
 
 #include <dnnl.h>
 
-#include <type_traits>
-
+#include "tutti/backends/cpu/gemm_block.h"
+#include "tutti/backends/cpu/gemm_plan.h"
 #include "tutti/core/parallel.h"
+#include "tutti/core/scratch.h"
 
 namespace tutti::kernel {
 namespace {
 
+template <class Void>
+Void* advance(Void* p, DType dtype, int64_t elements) {
+  using Byte = std::conditional_t<std::is_const_v<Void>, const char, char>;
+  return p ? static_cast<Byte*>(p) + elements * static_cast<int64_t>(size_of(dtype)) : p;
+}
+template <class M>
+M part(M m, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+  m.data = advance(m.data, m.dtype, row * m.row_stride + col * m.col_stride);
+  m.rows = rows;
+  m.cols = cols;
+  return m;
+}
+int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 /// How oneDNN reads a matrix: as it is or transposed, and the distance between its lines; false if it cannot.
-bool describe(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride, char& transposed, int64_t& ld) {
-  const bool as_it_is = col_stride == 1 && (row_stride >= cols || rows == 1);
-  if (!as_it_is && !(row_stride == 1 && (col_stride >= rows || cols == 1))) return false;
-  transposed = as_it_is ? 'N' : 'T';
-  ld = as_it_is ? (rows == 1 ? cols : row_stride) : (cols == 1 ? rows : col_stride);
+struct Lines {
+  char transposed;
+  int64_t distance;
+};
+template <class M>
+bool describe(const M& m, Lines& lines) {
+  if (m.col_stride == 1 && (m.row_stride >= m.cols || m.rows == 1))
+    lines = {'N', m.rows == 1 ? m.cols : m.row_stride};
+  else if (m.row_stride == 1 && (m.col_stride >= m.rows || m.cols == 1))
+    lines = {'T', m.cols == 1 ? m.rows : m.col_stride};
+  else
+    return false;
   return true;
 }
 
-template <class T>
-void plain(int64_t m, int64_t n, int64_t k, const T* a, int64_t ars, int64_t acs, const T* b, int64_t brs, int64_t bcs,
-           T* c, int64_t crs, int64_t ccs) {
-  if constexpr (std::is_same_v<T, float>) {
-    char ta, tb, tc;
-    int64_t lda, ldb, ldc;
-    if (describe(m, k, ars, acs, ta, lda) && describe(k, n, brs, bcs, tb, ldb) && describe(m, n, crs, ccs, tc, ldc) &&
-        tc == 'N' && dnnl_sgemm(ta, tb, m, n, k, 1, a, lda, b, ldb, 1, c, ldc) == dnnl_success)
-      return;
-  }
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j) {
-      T sum = c[i * crs + j * ccs];
-      for (int64_t p = 0; p < k; ++p) sum += a[i * ars + p * acs] * b[p * brs + j * bcs];
-      c[i * crs + j * ccs] = sum;
-    }
-}
+struct Runner {
+  const Plan& p;
+  decltype(gemm_block::on(cpu)) own = gemm_block::on(cpu);
+  decltype(gemm_add::on(cpu)) add = gemm_add::on(cpu);
 
-template <class T>
-void run_typed(const Product& g) {
-  const int64_t m = g.c.rows, n = g.c.cols, k = g.a.cols;
-  if (m == 0 || n == 0) return;
-  const auto* a = static_cast<const T*>(g.a.data);
-  const auto* b = static_cast<const T*>(g.b.data);
-  const auto* bias = static_cast<const T*>(g.bias);
-  auto* c = static_cast<T*>(g.c.data);
-  Dims kept, kept_strides, summed;  // the batch, split into axes that c has and axes that it sums over
-  int kept_axis[Dims::max_rank], summed_axis[Dims::max_rank];
-  for (int i = 0; i < g.batch.n; ++i) {
-    if (g.c.batch_strides[i] == 0) {
-      summed_axis[summed.n] = i;
-      summed.push(g.batch[i]);
-    } else {
-      kept_axis[kept.n] = i;
-      kept.push(g.batch[i]);
+  bool by_onednn(const Block& g) const {
+    Lines a, b, c;
+    if (g.c.dtype != DType::float32 || !describe(g.a, a) || !describe(g.b, b) || !describe(g.c, c) ||
+        c.transposed == 'T')
+      return false;
+    return dnnl_sgemm(a.transposed, b.transposed, g.c.rows, g.c.cols, g.a.cols, 1,
+                      static_cast<const float*>(g.a.data), a.distance, static_cast<const float*>(g.b.data), b.distance,
+                      g.accumulate ? 1 : 0, static_cast<float*>(g.c.data), c.distance) == dnnl_success;
+  }
+
+  void block(const Block& g) const {
+    if (by_onednn(g)) {
+      if (g.bias) add(g.c, g.bias, 0);  // measured: cheaper than oneDNN adding to a c filled with it
+      return;
+    }
+    const Scratch scratch(static_cast<size_t>(gemm_block::scratch_elements(g)) * size_of(g.c.dtype));
+    own(g, scratch.data());
+  }
+
+  /// One piece of matrix `matrix`; c is where it goes.
+  void piece(int64_t matrix, int64_t row, int64_t rows, int64_t col, int64_t cols, int64_t inner, int64_t inners,
+             const Matrix& c, const void* bias, bool accumulate) const {
+    const DType dtype = c.dtype;
+    const Plan::Axes &k = p.kept, &s = p.summed;
+    ConstMatrix a = p.a, b = p.b;
+    a.data = advance(a.data, dtype, row_offset(k.shape, k.a, matrix));
+    b.data = advance(b.data, dtype, row_offset(k.shape, k.b, matrix));
+    if (p.sums == 1) {
+      block({part(a, row, rows, inner, inners), part(b, inner, inners, col, cols), c, bias, accumulate});
+      return;
+    }
+    for (int64_t i = inner; i < inner + inners; ++i) {
+      ConstMatrix ai = part(a, row, rows, 0, a.cols), bi = part(b, 0, b.rows, col, cols);
+      ai.data = advance(ai.data, dtype, row_offset(s.shape, s.a, i));
+      bi.data = advance(bi.data, dtype, row_offset(s.shape, s.b, i));
+      block({ai, bi, c, i == inner ? bias : nullptr, accumulate || i > inner});
     }
   }
-  const auto offset = [](const Dims& shape, const int* axis, const Dims& strides, int64_t index) {
-    int64_t at = 0;
-    for (int i = shape.n - 1; i >= 0; --i) {
-      at += index % shape[i] * strides[axis[i]];
-      index /= shape[i];
-    }
-    return at;
-  };
-  parallel_for(kept.product(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      T* ci = c + offset(kept, kept_axis, g.c.batch_strides, i);
-      if (!g.accumulate)
-        for (int64_t r = 0; r < m; ++r)
-          for (int64_t j = 0; j < n; ++j)
-            ci[r * g.c.row_stride + j * g.c.col_stride] =
-                bias ? bias[offset(kept, kept_axis, g.bias_strides, i) + j] : T{0};
-      if (k == 0) continue;
-      for (int64_t s = 0; s < summed.product(); ++s) {
-        const T* ai =
-            a + offset(kept, kept_axis, g.a.batch_strides, i) + offset(summed, summed_axis, g.a.batch_strides, s);
-        const T* bi =
-            b + offset(kept, kept_axis, g.b.batch_strides, i) + offset(summed, summed_axis, g.b.batch_strides, s);
-        plain(m, n, k, ai, g.a.row_stride, g.a.col_stride, bi, g.b.row_stride, g.b.col_stride, ci, g.c.row_stride,
-              g.c.col_stride);
+
+  Matrix result(int64_t matrix) const {
+    Matrix c = p.c;
+    c.data = advance(c.data, c.dtype, row_offset(p.kept.shape, p.kept.c, matrix));
+    return c;
+  }
+  const void* bias(int64_t matrix, int64_t col) const {
+    return advance(p.bias, p.c.dtype, row_offset(p.kept.shape, p.kept.bias, matrix) + col);
+  }
+
+  void whole_matrices() const {
+    const int64_t inners = p.sums > 1 ? p.sums : p.a.cols;
+    parallel_for(p.matrices, p.together, [&](int64_t begin, int64_t end) {
+      const OneThread guard;
+      for (int64_t i = begin; i < end; ++i)
+        piece(i, 0, p.c.rows, 0, p.c.cols, 0, inners, result(i), bias(i, 0), p.accumulate);
+    });
+  }
+
+  void parts() const {
+    const int64_t all_inner = p.sums > 1 ? p.sums : p.a.cols, area = p.c.rows * p.c.cols;
+    const int64_t tiles = p.row_parts * p.col_parts, per_matrix = tiles * p.inner_parts;
+    // Parts of the inner dimension after the first go to memory of their own, and are added in order afterwards.
+    const Scratch partial(static_cast<size_t>(p.matrices * (p.inner_parts - 1) * area) * size_of(p.c.dtype));
+    const auto partial_of = [&](int64_t matrix, int64_t inner_part) {
+      return Matrix{advance(partial.data(), p.c.dtype, (matrix * (p.inner_parts - 1) + inner_part - 1) * area),
+                    p.c.dtype, p.c.rows, p.c.cols, p.c.cols, 1, {}};
+    };
+    parallel_for(p.matrices * per_matrix, 1, [&](int64_t begin, int64_t end) {
+      const OneThread guard;
+      for (int64_t at = begin; at < end; ++at) {
+        const int64_t matrix = at / per_matrix, inner_part = at % per_matrix / tiles, tile = at % tiles;
+        const int64_t row = tile / p.col_parts * p.row_chunk, col = tile % p.col_parts * p.col_chunk;
+        const int64_t inner = inner_part * p.inner_chunk;
+        const int64_t rows = least(p.row_chunk, p.c.rows - row), cols = least(p.col_chunk, p.c.cols - col);
+        const Matrix c = inner_part ? partial_of(matrix, inner_part) : result(matrix);
+        piece(matrix, row, rows, col, cols, inner, least(p.inner_chunk, all_inner - inner),
+              part(c, row, rows, col, cols), inner_part ? nullptr : bias(matrix, col), !inner_part && p.accumulate);
       }
-    }
-  });
-}
+    });
+    if (p.inner_parts == 1) return;
+    const int64_t lines = p.c.rows * p.matrices;
+    parallel_for(lines, 1 + 32768 / (p.c.cols * p.inner_parts), [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; ++at) {
+        const int64_t matrix = at / p.c.rows, row = at % p.c.rows;
+        const Matrix c = part(result(matrix), row, 1, 0, p.c.cols);
+        for (int64_t i = 1; i < p.inner_parts; ++i)
+          add(c, part(partial_of(matrix, i), row, 1, 0, p.c.cols).data, 0);
+      }
+    });
+  }
+
+  /// Nothing to sum: zeros or the bias.
+  void fill() const {
+    const auto all = [&]<class T>(T) {
+      for (int64_t i = 0; i < p.matrices; ++i) {
+        const Matrix c = result(i);
+        const auto* from = static_cast<const T*>(bias(i, 0));
+        for (int64_t r = 0; r < c.rows; ++r)
+          for (int64_t j = 0; j < c.cols; ++j)
+            static_cast<T*>(c.data)[r * c.row_stride + j * c.col_stride] = from ? from[j] : T{0};
+      }
+    };
+    if (p.accumulate) return;
+    if (p.c.dtype == DType::float32)
+      all(float{});
+    else
+      all(double{});
+  }
+};
 
 }  // namespace
 
+int64_t gemm_block::scratch_elements(const Block& g) {
+  const int64_t rows = least((g.c.rows + 11) / 12 * 12, max_rows), cols = least((g.c.cols + 31) / 32 * 32, max_cols);
+  return (rows + cols) * least(g.a.cols, max_inner);
+}
+
 template <>
 void gemm::run<target::any_cpu>(const Product& product) {
-  if (product.c.dtype == DType::float32)
-    run_typed<float>(product);
+  const Plan p = plan(product);
+  if (p.matrices == 0 || p.c.rows == 0 || p.c.cols == 0) return;
+  const Runner runner{p};
+  if (p.a.cols == 0 || p.sums == 0)
+    runner.fill();
+  else if (p.row_parts * p.col_parts * p.inner_parts == 1)
+    runner.whole_matrices();
   else
-    run_typed<double>(product);
+    runner.parts();
 }
 
 }  // namespace tutti::kernel

@@ -1,0 +1,33 @@
+// What gemm.cpp calls on one thread, compiled per instruction set: our own matrix product, packed and register-tiled,
+// for float64 and for strides that oneDNN cannot take; and the additions around either.
+#pragma once
+#include "tutti/backends/contract/kernel.h"
+#include "tutti/backends/contract/view.h"
+
+namespace tutti::kernel {
+
+/// c = a b + bias, or c += a b; all of one dtype, float32 or float64. Not empty.
+struct Block {
+  ConstMatrix a, b;
+  Matrix c;
+  const void* bias;  ///< c.cols elements, or null
+  bool accumulate;
+};
+
+struct gemm_block : Kernel<gemm_block, Gap::cuda> {
+  // The pieces of a and b that are packed at a time: they stay in the second-level cache.
+  static constexpr int64_t max_rows = 192, max_cols = 256, max_inner = 256;
+  /// Elements of scratch memory that `block` needs (packed panels are filled up to whole tiles of at most 12 x 32).
+  static int64_t scratch_elements(const Block& block);
+  /// `scratch` is 64-byte aligned.
+  template <class Target>
+  static void run(const Block& block, void* scratch);
+};
+
+/// c += other, row by row; other's rows are `other_stride` apart (0: a bias). c.col_stride is 1.
+struct gemm_add : Kernel<gemm_add, Gap::cuda> {
+  template <class Target>
+  static void run(Matrix c, const void* other, int64_t other_stride);
+};
+
+}  // namespace tutti::kernel
