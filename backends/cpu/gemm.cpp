@@ -2,10 +2,11 @@
 // gaps), else with our own kernel.
 #include "tutti/backends/contract/gemm.h"
 
-#include <dnnl.h>
+#include <type_traits>
 
 #include "tutti/backends/cpu/gemm_block.h"
 #include "tutti/backends/cpu/gemm_plan.h"
+#include "tutti/backends/cpu/onednn.h"
 #include "tutti/core/parallel.h"
 #include "tutti/core/scratch.h"
 
@@ -26,39 +27,13 @@ M part(M m, int64_t row, int64_t rows, int64_t col, int64_t cols) {
 }
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/// How oneDNN reads a matrix: as it is or transposed, and the distance between its lines; false if it cannot.
-struct Lines {
-  char transposed;
-  int64_t distance;
-};
-template <class M>
-bool describe(const M& m, Lines& lines) {
-  if (m.col_stride == 1 && (m.row_stride >= m.cols || m.rows == 1))
-    lines = {'N', m.rows == 1 ? m.cols : m.row_stride};
-  else if (m.row_stride == 1 && (m.col_stride >= m.rows || m.cols == 1))
-    lines = {'T', m.cols == 1 ? m.rows : m.col_stride};
-  else
-    return false;
-  return true;
-}
-
 struct Runner {
   const Plan& p;
   decltype(gemm_block::on(cpu)) own = gemm_block::on(cpu);
   decltype(gemm_add::on(cpu)) add = gemm_add::on(cpu);
 
-  bool by_onednn(const Block& g) const {
-    Lines a, b, c;
-    if (g.c.dtype != DType::float32 || !describe(g.a, a) || !describe(g.b, b) || !describe(g.c, c) ||
-        c.transposed == 'T')
-      return false;
-    return dnnl_sgemm(a.transposed, b.transposed, g.c.rows, g.c.cols, g.a.cols, 1,
-                      static_cast<const float*>(g.a.data), a.distance, static_cast<const float*>(g.b.data), b.distance,
-                      g.accumulate ? 1 : 0, static_cast<float*>(g.c.data), c.distance) == dnnl_success;
-  }
-
   void block(const Block& g) const {
-    if (by_onednn(g)) {
+    if (onednn_product(g)) {
       if (g.bias) add(g.c, g.bias, 0);  // measured: cheaper than oneDNN adding to a c filled with it
       return;
     }
@@ -98,7 +73,7 @@ struct Runner {
   void whole_matrices() const {
     const int64_t inners = p.sums > 1 ? p.sums : p.a.cols;
     parallel_for(p.matrices, p.together, [&](int64_t begin, int64_t end) {
-      const OneThread guard;
+      const OneDnnAlone guard;
       for (int64_t i = begin; i < end; ++i)
         piece(i, 0, p.c.rows, 0, p.c.cols, 0, inners, result(i), bias(i, 0), p.accumulate);
     });
@@ -111,10 +86,15 @@ struct Runner {
     const Scratch partial(static_cast<size_t>(p.matrices * (p.inner_parts - 1) * area) * size_of(p.c.dtype));
     const auto partial_of = [&](int64_t matrix, int64_t inner_part) {
       return Matrix{advance(partial.data(), p.c.dtype, (matrix * (p.inner_parts - 1) + inner_part - 1) * area),
-                    p.c.dtype, p.c.rows, p.c.cols, p.c.cols, 1, {}};
+                    p.c.dtype,
+                    p.c.rows,
+                    p.c.cols,
+                    p.c.cols,
+                    1,
+                    {}};
     };
     parallel_for(p.matrices * per_matrix, 1, [&](int64_t begin, int64_t end) {
-      const OneThread guard;
+      const OneDnnAlone guard;
       for (int64_t at = begin; at < end; ++at) {
         const int64_t matrix = at / per_matrix, inner_part = at % per_matrix / tiles, tile = at % tiles;
         const int64_t row = tile / p.col_parts * p.row_chunk, col = tile % p.col_parts * p.col_chunk;
@@ -131,8 +111,7 @@ struct Runner {
       for (int64_t at = begin; at < end; ++at) {
         const int64_t matrix = at / p.c.rows, row = at % p.c.rows;
         const Matrix c = part(result(matrix), row, 1, 0, p.c.cols);
-        for (int64_t i = 1; i < p.inner_parts; ++i)
-          add(c, part(partial_of(matrix, i), row, 1, 0, p.c.cols).data, 0);
+        for (int64_t i = 1; i < p.inner_parts; ++i) add(c, part(partial_of(matrix, i), row, 1, 0, p.c.cols).data, 0);
       }
     });
   }
