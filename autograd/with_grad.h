@@ -133,6 +133,15 @@ std::array<Tensor, K> with_grad(const char* op, const std::array<Output, K>& y, 
   return result;
 }
 
+template <size_t K, size_t N, class F>
+std::array<Tensor, K> with_grad(const char* op, const std::array<Output, K>& y, const Tensor (&inputs)[N],
+                                const F& gradient) {
+  detail::record<N, 0>(op, y, inputs, nullptr, gradient);
+  std::array<Tensor, K> result;
+  for (size_t i = 0; i < K; ++i) result[i] = Access::tensor(Access::handle(y[i]));
+  return result;
+}
+
 /// The mathematical gradient is zero or undefined (argmax, comparisons, random numbers, creation).
 inline Tensor no_gradient(const Output& y) { return Access::tensor(Access::handle(y)); }
 inline Tensor no_gradient(const View& y) { return Access::tensor(Access::handle(y)); }

@@ -38,18 +38,17 @@ Tensor to(const Tensor& x, Device device) {
 void copy_(const Tensor& target, const Tensor& values) {
   check_defined("copy_", "target", target);
   check_defined("copy_", "values", values);
-  const no_grad off;
   if (!(broadcast("copy_", target.shape(), values.shape()) == target.shape()))
     throw ShapeError(
         message("copy_: values of shape ", values.shape(), " do not fit a target of shape ", target.shape()));
-  const Tensor here = to(values, target.device());
   const Output y = in_place("copy_", target);
+  const no_grad off;
+  const Tensor here = to(values, target.device());
   kernel::copy::on(target.device())(elements(y, here));
 }
 
 void fill_(const Tensor& target, double value) {
   check_defined("fill_", "target", target);
-  const no_grad off;
   const Output y = in_place("fill_", target);
   kernel::fill::on(target.device())(elements(y, target), value);
 }

@@ -52,7 +52,7 @@ std::array<Tensor, 2> two(const Tensor& x) {
     a.data<double>()[i] = 2 * x.data<double>()[i];
     b.data<double>()[i] = 3 * x.data<double>()[i];
   }
-  return with_grad("two", std::array{a, b}, {x}, {}, [](Saved&, const Grads& dy) {
+  return with_grad("two", std::array{a, b}, {x}, [](Saved&, const Grads& dy) {
     Tensor dx;
     if (dy[0].defined()) dx = mul(dy[0], 2);
     if (dy[1].defined()) dx = dx.defined() ? add(dx, mul(dy[1], 3)) : mul(dy[1], 3);
