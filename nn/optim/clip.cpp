@@ -36,6 +36,12 @@ double largest(const SlotList& slots) {
   return top;
 }
 
+bool all_float64(const SlotList& slots) {
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (slots.parameter(i).dtype() != DType::float64) return false;
+  return true;
+}
+
 /// Write access to every gradient; a strided one is replaced by the contiguous copy that the slot holds.
 void write(const char* op, SlotList& slots) {
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -60,8 +66,8 @@ double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
     if (top == 0) return 0;
     int exponent = 0;
     std::frexp(top, &exponent);
-    // A power of two, applied to float32 as one factor: at most 2^128 in size, so that it does not overflow itself.
-    const double scale = std::ldexp(1.0, -std::clamp(exponent, -126, 1000));
+    const int limit = all_float64(slots) ? 1000 : 126;  // a power of two that the gradients' dtype holds too
+    const double scale = std::ldexp(1.0, std::clamp(-exponent, -limit, limit));
     norm = std::sqrt(square_sum(slots, scale)) / scale;
   }
   if (norm <= max_norm) return norm;

@@ -21,7 +21,7 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
   /// Updates every parameter that has a gradient, in place; the others keep their value and their state. Either all are
-  /// updated or, on an error (a gradient of another dtype, parameters on several devices), none.
+  /// updated or, on an error (parameters on several devices), none.
   virtual void step() = 0;
   void zero_grad();
   /// With lr and weight_decay filled in; both may be changed between steps.

@@ -8,13 +8,9 @@ namespace tutti::optim {
 bool SlotList::add(const Tensor& p) {
   Tensor gradient = p.grad();
   if (!gradient.defined()) return false;
-  if (gradient.dtype() != p.dtype())
-    throw DTypeError(message(op_, ": a parameter of dtype ", p.dtype(), " and shape ", p.shape(),
-                             " has a gradient of dtype ", gradient.dtype()));
   if (slots_.empty()) device_ = p.device();
-  if (gradient.device() != device_ || p.device() != device_)
-    throw DeviceError(message(op_, ": parameters and gradients must share one device, but are on ", device_, " and ",
-                              p.device() != device_ ? p.device() : gradient.device()));
+  if (p.device() != device_)
+    throw DeviceError(message(op_, ": parameters must share one device, but are on ", device_, " and ", p.device()));
   if (!gradient.is_contiguous()) gradient = contiguous(gradient);
   ParameterSlot slot{};
   slot.begin = total_;

@@ -11,8 +11,8 @@ namespace tutti::optim {
 class SlotList {
  public:
   explicit SlotList(const char* op) : op_(op) {}
-  /// Checks p's gradient and adds p; false if p has none. Nothing is written yet. DTypeError if the dtypes differ,
-  /// DeviceError if the devices do, or those of two parameters.
+  /// Adds p; false if it has no gradient. Nothing is written yet. DeviceError if p is on another device than those
+  /// before it.
   bool add(const Tensor& p);
   size_t size() const { return slots_.size(); }
   ParameterSlot& operator[](size_t i) { return slots_[i]; }

@@ -1,0 +1,268 @@
+// Datasets, the loader, and the readers of IDX and CSV files with files that lie.
+#include <zlib.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "support/op_test.h"
+#include "tutti/core/error.h"
+#include "tutti/core/parallel.h"
+#include "tutti/nn/data/csv.h"
+#include "tutti/nn/data/idx.h"
+#include "tutti/nn/data/loader.h"
+#include "tutti/ops/arithmetic.h"
+#include "tutti/ops/create.h"
+#include "tutti/ops/shape.h"
+
+using namespace tutti;
+using namespace tutti_test;
+using namespace std::string_literals;
+
+namespace {
+
+/// A file that is gone afterwards.
+struct File {
+  std::string path;
+  File(const std::string& name, const std::string& bytes)
+      : path((std::filesystem::temp_directory_path() / ("tutti_data_test_" + name)).string()) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  ~File() { std::remove(path.c_str()); }
+};
+
+std::string gzipped(const std::string& bytes) {
+  const File f("gz", "");
+  gzFile out = gzopen(f.path.c_str(), "wb");
+  gzwrite(out, bytes.data(), static_cast<unsigned>(bytes.size()));
+  gzclose(out);
+  std::ifstream in(f.path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Samples 0 .. n-1, labelled 10 i.
+data::TensorDataset numbers(int64_t n) {
+  const Tensor x = arange(0, static_cast<double>(n));
+  return {reshape(x, {n, 1}), mul(x, 10)};
+}
+
+std::vector<std::vector<double>> epoch(data::Loader& loader) {
+  std::vector<std::vector<double>> batches;
+  for (auto& [input, label] : loader) {
+    batches.push_back(input.to_vector<double>());
+    const auto ten = label.to_vector<double>();
+    for (size_t i = 0; i < ten.size(); ++i) CHECK(ten[i] == 10 * batches.back()[i]);
+  }
+  return batches;
+}
+
+std::vector<size_t> sizes(data::Loader& loader) {
+  std::vector<size_t> v;
+  for (const auto& b : epoch(loader)) v.push_back(b.size());
+  return v;
+}
+
+struct Failing final : data::Dataset {
+  int64_t size() const override { return 10; }
+  data::Batch get(const std::vector<int64_t>& positions) const override {
+    for (int64_t p : positions)
+      if (p >= 6) throw ValueError(message("sample ", p, " is broken"));
+    return {zeros({static_cast<int64_t>(positions.size())}), zeros({1})};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("TensorDataset: rows of both tensors") {
+  const data::TensorDataset d(Tensor::from({1, 2, 3, 4, 5, 6}, {3, 2}), Tensor::from({7, 8, 9}, {3}, DType::int64));
+  CHECK(d.size() == 3);
+  const data::Batch b = d.get({2, 0, 2});
+  CHECK(b.input.to_vector<double>() == std::vector<double>{5, 6, 1, 2, 5, 6});
+  CHECK(b.label.to_vector<int64_t>() == std::vector<int64_t>{9, 7, 9});
+  REQUIRE_THROWS_WITH(d.get({0, 3}), "TensorDataset: position 3 (number 1 of the batch) is out of range for 3 samples");
+  REQUIRE_THROWS_WITH(data::TensorDataset(zeros({3, 2}), zeros({2})),
+                      "TensorDataset: input [3, 2] and label [2] do not have the same number of samples (first axis)");
+  REQUIRE_THROWS_AS(data::TensorDataset(zeros({}), zeros({})), ShapeError);
+  REQUIRE_THROWS_AS(data::TensorDataset(Tensor(), zeros({1})), ValueError);
+}
+
+TEST_CASE("Loader: sizes of batches") {
+  for (int64_t prefetch : {0, 1, 2, 100}) {
+    INFO("prefetch " << prefetch);
+    const auto ten = numbers(10), none = numbers(0), eight = numbers(8);
+    data::Loader all(ten, {.batch_size = 4, .prefetch = prefetch});
+    CHECK(all.size() == 3);
+    CHECK(sizes(all) == std::vector<size_t>{4, 4, 2});
+    data::Loader full(ten, {.batch_size = 4, .drop_last = true, .prefetch = prefetch});
+    CHECK(full.size() == 2);
+    CHECK(sizes(full) == std::vector<size_t>{4, 4});
+    data::Loader even(eight, {.batch_size = 4, .drop_last = true, .prefetch = prefetch});
+    CHECK(sizes(even) == std::vector<size_t>{4, 4});
+    data::Loader large(ten, {.batch_size = 64, .prefetch = prefetch});
+    CHECK(sizes(large) == std::vector<size_t>{10});
+    data::Loader empty(none, {.batch_size = 4, .shuffle = true, .prefetch = prefetch});
+    CHECK(empty.size() == 0);
+    CHECK(sizes(empty).empty());
+    data::Loader dropped(ten, {.batch_size = 11, .drop_last = true, .prefetch = prefetch});
+    CHECK(sizes(dropped).empty());
+  }
+  const auto d = numbers(1);
+  REQUIRE_THROWS_WITH(data::Loader(d, {.batch_size = 0}), "Loader: batch_size is 0; it must be at least 1");
+  REQUIRE_THROWS_WITH(data::Loader(d, {.prefetch = -1}), "Loader: prefetch is -1; it must not be negative");
+}
+
+TEST_CASE("Loader: the order depends on seed and epoch alone") {
+  const auto d = numbers(50);
+  const data::LoaderOptions options{.batch_size = 7, .shuffle = true, .seed = 3};
+  data::Loader a(d, options);
+  const auto first = epoch(a), second = epoch(a);
+  CHECK(first != second);
+  std::set<double> seen;
+  for (const auto& b : first) seen.insert(b.begin(), b.end());
+  CHECK(seen.size() == 50);
+
+  data::LoaderOptions plain = options;
+  plain.prefetch = 0;
+  data::Loader b(d, plain);
+  CHECK(epoch(b) == first);
+  CHECK(b.epoch() == 1);
+  CHECK(epoch(b) == second);
+  b.set_epoch(0);
+  set_num_threads(6);
+  CHECK(epoch(b) == first);
+  set_num_threads(0);
+  data::Loader other(d, {.batch_size = 7, .shuffle = true, .seed = 4});
+  CHECK(epoch(other) != first);
+  REQUIRE_THROWS_WITH(b.set_epoch(-1), "Loader: epoch -1 is negative");
+}
+
+TEST_CASE("Loader: the transform gets a key of its own per batch, the same whoever prepares it") {
+  const auto d = numbers(6);
+  std::vector<std::vector<double>> runs;
+  for (int64_t prefetch : {0, 2}) {
+    data::Loader loader(
+        d,
+        {.batch_size = 2,
+         .transform = [](const Tensor& x, RandomKey key) { return add(x, static_cast<double>(key.stream % 1000003)); },
+         .prefetch = prefetch});
+    std::vector<double> values;
+    for (int e = 0; e < 2; ++e)
+      for (auto& [input, label] : loader) values.push_back(input.at({0, 0}) - label.at({0}) / 10);
+    CHECK(std::set<double>(values.begin(), values.end()).size() == 6);
+    runs.push_back(values);
+  }
+  CHECK(runs[0] == runs[1]);
+}
+
+TEST_CASE("Loader: leaving early, starting again, and errors in the background") {
+  for (int64_t prefetch : {0, 2}) {
+    INFO("prefetch " << prefetch);
+    const auto d = numbers(100);
+    data::Loader loader(d, {.batch_size = 2, .prefetch = prefetch});
+    for (int i = 0; i < 20; ++i)
+      for (auto& [input, label] : loader) {
+        CHECK(input.at({0, 0}) == 0);
+        break;
+      }
+    auto old = loader.begin();
+    CHECK(sizes(loader).size() == 50);
+    REQUIRE_THROWS_WITH(++old, "Loader: this iterator's epoch is over, since another begin() started the next");
+
+    const Failing failing;
+    data::Loader broken(failing, {.batch_size = 2, .prefetch = prefetch});
+    for (int again = 0; again < 2; ++again) {
+      int64_t good = 0;
+      try {
+        for (auto& batch : broken) good += batch.input.numel();
+        FAIL("no error");
+      } catch (const ValueError& e) {
+        CHECK(std::string(e.what()) == "sample 6 is broken");
+      }
+      CHECK(good == 6);
+    }
+  }
+}
+
+TEST_CASE("read_idx: all dtypes, gzipped or not") {
+  const std::string bytes = "\0\0\x08\x02\0\0\0\x02\0\0\0\x03"s + "\x01\x02\x03\x04\x05\xff"s;
+  for (const std::string& content : {bytes, gzipped(bytes)}) {
+    const File f("a.idx", content);
+    const Tensor t = data::read_idx(f.path);
+    CHECK(t.dtype() == DType::uint8);
+    CHECK(t.shape() == Dims{2, 3});
+    CHECK(t.to_vector<int64_t>() == std::vector<int64_t>{1, 2, 3, 4, 5, 255});
+  }
+  const File ints("i.idx", "\0\0\x0C\x01\0\0\0\x02\0\0\x01\x02\xff\xff\xff\xfe"s);
+  CHECK(data::read_idx(ints.path).to_vector<int64_t>() == std::vector<int64_t>{258, -2});
+  const File floats("f.idx", "\0\0\x0D\x01\0\0\0\x01\x3f\xc0\0\0"s);
+  CHECK(data::read_idx(floats.path).item() == 1.5);
+  const File doubles("d.idx", "\0\0\x0E\x01\0\0\0\x01\xc0\x04\0\0\0\0\0\0"s);
+  CHECK(data::read_idx(doubles.path).item() == -2.5);
+  const File empty("e.idx", "\0\0\x08\x03\xff\xff\xff\xff\0\0\0\0\xff\xff\xff\xff"s);
+  CHECK(data::read_idx(empty.path).numel() == 0);
+}
+
+TEST_CASE("read_idx: a file that lies is an error before anything large is allocated") {
+  const auto fails = [](const std::string& bytes, const std::string& text) {
+    for (const std::string& content : {bytes, gzipped(bytes)}) {
+      const File f("bad.idx", content);
+      REQUIRE_THROWS_WITH(data::read_idx(f.path), f.path + ": " + text);
+    }
+  };
+  fails("", "is not an IDX file (it does not begin with two zero bytes)");
+  fails("\0\0\x08"s, "is not an IDX file (it does not begin with two zero bytes)");
+  fails("\x89PNG", "is not an IDX file (it does not begin with two zero bytes)");
+  fails("\0\0\x07\x01\0\0\0\0"s,
+        "IDX element type 7 is not supported (8: uint8, 12: int32, 13: float32, 14: float64 are)");
+  fails("\0\0\x08\x00"s, "an IDX file of 0 axes; 1 to 8 are supported");
+  fails("\0\0\x08\x09"s, "an IDX file of 9 axes; 1 to 8 are supported");
+  fails("\0\0\x08\x02\0\0\0"s, "ends within its list of sizes");
+  fails("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s,
+        "claims shape [4294967295, 4294967295, 4294967295] of uint8, more than the file can hold");
+  fails("\0\0\x0E\x02\xff\xff\xff\xff\x40\0\0\0"s,
+        "claims shape [4294967295, 1073741824] of float64, more than the file can hold");
+  fails("\0\0\x08\x01\0\0\0\x02\x01\x02\x03"s, "has more data than the 2 bytes of shape [2] of uint8");
+  const std::string truncated = "\0\0\x08\x01\0\0\0\x09\x01\x02"s;
+  const File compressed("t.idx", gzipped(truncated)), plain("p.idx", "\0\0\x08\x01\0\0\0\x09\x01\x02"s);
+  REQUIRE_THROWS_WITH(data::read_idx(compressed.path),
+                      compressed.path + ": shape [9] of uint8 needs 9 bytes of data, but there are 2");
+  REQUIRE_THROWS_AS(data::read_idx(plain.path), IoError);
+  const std::string whole = gzipped("\0\0\x08\x01\0\0\0\x09"s + "123456789"s);
+  const File cut("c.idx", whole.substr(0, whole.size() - 9));
+  REQUIRE_THROWS_AS(data::read_idx(cut.path), IoError);
+  REQUIRE_THROWS_WITH(data::read_idx("/nonexistent/x"), "/nonexistent/x: cannot be opened: No such file or directory");
+  REQUIRE_THROWS_WITH(data::read_idx("/tmp"), "/tmp: is not a regular file");
+}
+
+TEST_CASE("read_csv: numbers, gzipped or not") {
+  const std::string text = "a,b\n1, 2.5\r\n-3e2,+4\n\n\"5\",.5";
+  for (const std::string& content : {text, gzipped(text)}) {
+    const File f("a.csv", content);
+    const Tensor t = data::read_csv(f.path, {.header = true});
+    CHECK(t.dtype() == DType::float64);
+    CHECK(t.shape() == Dims{3, 2});
+    CHECK(t.to_vector<double>() == std::vector<double>{1, 2.5, -300, 4, 5, 0.5});
+  }
+  const File missing("m.csv", "1;;3\n?;5;\n");
+  CHECK(data::read_csv(missing.path, {.separator = ';', .missing = -1, .allow_missing = true}).to_vector<double>() ==
+        std::vector<double>{1, -1, 3, -1, 5, -1});
+  const File tabs("t.csv", "1\t2\n3\t4\n");
+  CHECK(data::read_csv(tabs.path, {.separator = '\t'}).shape() == Dims{2, 2});
+}
+
+TEST_CASE("read_csv: errors name line and column") {
+  const auto fails = [](const std::string& bytes, const std::string& text) {
+    const File f("bad.csv", bytes);
+    REQUIRE_THROWS_WITH(data::read_csv(f.path), f.path + ": " + text);
+  };
+  fails("", "there are no rows");
+  fails("1,2\n3,x4\n", "line 2, column 2: \"x4\" is not a number");
+  fails("1,2\n3,4 5\n", "line 2, column 2: \"4 5\" is not a number");
+  fails("1,2\n3,nan\n", "line 2, column 2: \"nan\" is not a number");
+  fails("1,1e999\n", "line 1, column 2: \"1e999\" is not a number");
+  fails("1,2\n\n3\n", "line 3 has 1 columns, the rows before it 2");
+  fails("1,2\n3,4,5\n", "line 2 has 3 columns, the rows before it 2");
+  fails("1,\n", "line 1, column 2: a value is missing");
+  fails("1,?\n", "line 1, column 2: a value is missing");
+}
