@@ -13,27 +13,6 @@ namespace {
 /// The whole of a new, contiguous tensor as one row.
 Rows row_of(const Output& y) { return {y.data(), y.dtype(), y.numel(), 1, 1, {}, {}}; }
 
-/// Integers hold what they can hold; anything else is the caller's mistake, not undefined behaviour.
-void check_fits(const char* op, double value, DType dtype) {
-  double low = 0, high = 0;
-  switch (dtype) {
-    case DType::int64:
-      low = -0x1p63, high = 0x1p63;
-      break;
-    case DType::int32:
-      low = -0x1p31, high = 0x1p31;
-      break;
-    case DType::uint8:
-      low = -1, high = 256;  // -0.5 truncates to 0
-      break;
-    default:
-      return;
-  }
-  const double whole = std::trunc(value);
-  if (!(whole >= low && whole < high) || (dtype == DType::uint8 && whole < 0))
-    throw ValueError(message(op, ": ", value, " does not fit ", dtype));
-}
-
 Tensor filled(const char* op, const Dims& shape, double value, TensorOptions options) {
   check_fits(op, value, options.dtype);
   const Output y = output(shape, options.dtype, options.device);

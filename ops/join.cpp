@@ -104,6 +104,7 @@ Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value)
       throw ValueError(message("pad: amounts ", before, " and ", after, ": negative at axis ", i));
     shape[i] += before[i] + after[i];
   }
+  check_fits("pad", value, x.dtype());
   const Output y = output(shape, x.dtype(), x.device());
   // Axis by axis, the slabs in front and behind; what remains in the middle goes on to the next axis.
   const auto fill = kernel::fill_rows::on(y.device());

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
 
@@ -147,10 +149,7 @@ void check_floating(const char* op, const Tensor& x) {
 void check_number(const char* op, double number, DType dtype) {
   if (is_floating(dtype)) return;
   const double low = dtype == DType::int64 ? -0x1p63 : dtype == DType::int32 ? -0x1p31 : 0;
-  const double end = dtype == DType::int64   ? 0x1p63
-                     : dtype == DType::int32 ? 0x1p31
-                     : dtype == DType::uint8 ? 256
-                                             : 2;
+  const double end = dtype == DType::int64 ? 0x1p63 : dtype == DType::int32 ? 0x1p31 : dtype == DType::uint8 ? 256 : 2;
   if (!(number >= low && number < end) || number != static_cast<double>(static_cast<int64_t>(number)))
     throw ValueError(message(op, ": ", number, " is not a value of ", dtype, "; convert with to(x, dtype)"));
 }
@@ -158,6 +157,26 @@ void check_number(const char* op, double number, DType dtype) {
 void check_dtype(const char* op, const char* argument, const Tensor& x, DType wanted) {
   check_defined(op, argument, x);
   if (x.dtype() != wanted) throw DTypeError(message(op, ": ", argument, " must be ", wanted, ", not ", x.dtype()));
+}
+
+void check_fits(const char* op, double value, DType dtype) {
+  double low = 0, high = 0;
+  switch (dtype) {
+    case DType::int64:
+      low = -0x1p63, high = 0x1p63;
+      break;
+    case DType::int32:
+      low = -0x1p31, high = 0x1p31;
+      break;
+    case DType::uint8:
+      low = -1, high = 256;  // -0.5 truncates to 0
+      break;
+    default:
+      return;
+  }
+  const double whole = std::trunc(value);
+  if (!(whole >= low && whole < high) || (dtype == DType::uint8 && whole < 0))
+    throw ValueError(message(op, ": ", value, " does not fit ", dtype));
 }
 
 }  // namespace tutti
