@@ -23,6 +23,9 @@ Dims broadcast(const char* op, const Dims& a, const Dims& b);
 /// The same for two operands of one op: DTypeError or DeviceError if those differ.
 Dims broadcast(const char* op, const Tensor& a, const Tensor& b);
 
+/// For makers of views: merges axes that all k operands step through evenly; drops axes of size 1.
+void coalesce(Dims& shape, Dims* const* strides, int k);
+
 /// Checks shared by ops: DTypeError / DeviceError / ShapeError naming op and argument.
 void check_same(const char* op, const Tensor& a, const Tensor& b);  ///< same dtype and device
 void check_floating(const char* op, const Tensor& x);               ///< float32, float64, bfloat16, float16

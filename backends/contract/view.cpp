@@ -4,9 +4,7 @@
 #include "tutti/core/error.h"
 
 namespace tutti {
-namespace {
 
-/// Merges axes that all k operands step through evenly; drops axes of size 1.
 void coalesce(Dims& shape, Dims* const* strides, int k) {
   int w = 0;
   for (int i = 0; i < shape.n; ++i) {
@@ -24,6 +22,8 @@ void coalesce(Dims& shape, Dims* const* strides, int k) {
   shape.n = w;
   for (int j = 0; j < k; ++j) strides[j]->n = w;
 }
+
+namespace {
 
 template <class R, class V>
 R make_rows(V* data, const TensorImpl& t, int axis) {

@@ -1,0 +1,28 @@
+// Kernels of ops/softmax.h, and log-sum-exp.
+#pragma once
+#include "tutti/backends/contract/kernel.h"
+#include "tutti/backends/contract/lines.h"
+
+#pragma GCC visibility push(default)
+namespace tutti::kernel {
+
+/// exp(x - max) / sum exp(x - max) per line; if `log`, x - max - log(sum exp(x - max)).
+struct softmax_forward : Kernel<softmax_forward, Gap::cuda> {
+  template <class Target>
+  static void run(const Lines<1>& x, bool log);
+};
+
+/// From y and dy: y (dy - sum(y dy)); if `log`, dy - exp(y) sum(dy).
+struct softmax_backward : Kernel<softmax_backward, Gap::cuda> {
+  template <class Target>
+  static void run(const Lines<2>& y_dy, bool log);
+};
+
+/// out[line] = log(sum exp(x)); out is contiguous, of x's dtype.
+struct log_sum_exp : Kernel<log_sum_exp, Gap::cuda> {
+  template <class Target>
+  static void run(const Lines<1>& x, void* out);
+};
+
+}  // namespace tutti::kernel
+#pragma GCC visibility pop

@@ -1,0 +1,95 @@
+// For kernel files: the largest element and the sum of exponentials of a line, which softmax, log-sum-exp and
+// cross-entropy share.
+#pragma once
+#include <limits>
+
+#include "tutti/backends/cpu/lines.h"
+
+namespace tutti {
+namespace {
+
+template <class C>
+inline constexpr C infinity = std::numeric_limits<C>::infinity();
+
+template <class C>
+TUTTI_INLINE C exp1(C x) {
+  return xsimd::exp(batch<C>(x)).get(0);
+}
+template <class C>
+TUTTI_INLINE C log1(C x) {
+  return sizeof(C) == 4 ? static_cast<C>(__builtin_logf(static_cast<float>(x))) : static_cast<C>(__builtin_log(x));
+}
+
+/// The largest of n neighbours; -infinity for none. A NaN may be lost: the exponentials find it again.
+template <class T, class C = compute_t<T>>
+TUTTI_INLINE C largest_of(const T* x, int64_t n) {
+  C most = -infinity<C>;
+  int64_t i = 0;
+  if (n >= lanes<C>) {
+    batch<C> m[4] = {vload(x), vload(x), vload(x), vload(x)};
+    for (; i + 4 * lanes<C> <= n; i += 4 * lanes<C>)
+      for (int k = 0; k < 4; ++k) m[k] = xsimd::max(m[k], vload(x + i + k * lanes<C>));
+    for (; i + lanes<C> <= n; i += lanes<C>) m[0] = xsimd::max(m[0], vload(x + i));
+    most = max_lanes(xsimd::max(xsimd::max(m[0], m[1]), xsimd::max(m[2], m[3])));
+  }
+  for (; i < n; ++i) most = load1(x + i) > most ? load1(x + i) : most;
+  return most;
+}
+
+/// sum of exp(x - shift) over n neighbours; store(i, n, e) gets the exponentials.
+template <class T, class Store, class C = compute_t<T>>
+TUTTI_INLINE C sum_of_exp(const T* x, int64_t n, C shift, const Store& store) {
+  const batch<C> s(shift);
+  double total = 0;
+  int64_t i = 0;
+  while (i + lanes<C> <= n) {
+    batch<C> sum[2] = {batch<C>(C(0)), batch<C>(C(0))};
+    const int64_t end = n - i < 128 * lanes<C> ? n : i + 128 * lanes<C>;
+    for (; i + 2 * lanes<C> <= end; i += 2 * lanes<C>)
+      for (int k = 0; k < 2; ++k) {
+        const auto e = xsimd::exp(vload(x + i + k * lanes<C>) - s);
+        sum[k] = sum[k] + e;
+        store(i + k * lanes<C>, lanes<C>, e);
+      }
+    if (i + lanes<C> <= end) {
+      const auto e = xsimd::exp(vload(x + i) - s);
+      sum[0] = sum[0] + e;
+      store(i, lanes<C>, e);
+      i += lanes<C>;
+    }
+    total += static_cast<double>(sum_lanes(sum[0] + sum[1]));
+  }
+  if (i < n) {
+    const auto e = xsimd::exp(load_strided(x + i, 1, n - i, -infinity<C>) - s);
+    total += static_cast<double>(sum_lanes(
+        xsimd::select(load_strided(x + i, 1, n - i, -infinity<C>) == batch<C>(-infinity<C>), batch<C>(C(0)), e)));
+    store(i, n - i, e);
+  }
+  return static_cast<C>(total);
+}
+
+/// Largest elements and sums of exponentials of a block of lines in one pass over memory (online: the sum is rescaled
+/// whenever the largest grows, once per four elements).
+template <class T, int N, class C = compute_t<T>>
+void block_statistics(const Line<T, N>& l, int64_t width, int64_t stride, C* most, C* sum) {
+  const batch<C> zero(C(0)), low(-infinity<C>);
+  for (int64_t i = 0; i < width; i += 4)
+    for_batches<C>(l.n, [&](int64_t j, int64_t n) {
+      const T* p = l.in[0] + i * stride + j * l.in_step[0];
+      const int64_t rows = width - i < 4 ? width - i : 4;
+      batch<C> v[4] = {low, low, low, low};
+      for (int64_t k = 0; k < rows; ++k) v[k] = load_strided(p + k * stride, l.in_step[0], n);
+      const auto before = i ? batch<C>::load_aligned(most + j) : low;
+      const auto m = xsimd::max(before, xsimd::max(xsimd::max(v[0], v[1]), xsimd::max(v[2], v[3])));
+      const auto shift = xsimd::select(xsimd::abs(m) == batch<C>(infinity<C>), zero, m);
+      auto s = i ? batch<C>::load_aligned(sum + j) * xsimd::exp(before - shift) : zero;
+      auto e = zero;
+      for (int64_t k = 0; k < rows; ++k) e = e + xsimd::exp(v[k] - shift);
+      s = s + e;
+      m.store_aligned(most + j);
+      s.store_aligned(sum + j);
+    });
+}
+
+}  // namespace
+}  // namespace tutti

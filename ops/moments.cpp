@@ -1,0 +1,107 @@
+// The parts of ops/reduce.h that are more than a sum: variance, norm, logsumexp, any and all.
+#include <cmath>
+
+#include "tutti/autograd/with_grad.h"
+#include "tutti/backends/contract/make_fold.h"
+#include "tutti/backends/contract/make_lines.h"
+#include "tutti/backends/contract/reduce.h"
+#include "tutti/backends/contract/softmax.h"
+#include "tutti/core/error.h"
+#include "tutti/ops/arithmetic.h"
+#include "tutti/ops/compare.h"
+#include "tutti/ops/reduce.h"
+#include "tutti/ops/shape.h"
+#include "tutti/ops/unary.h"
+
+namespace tutti {
+namespace {
+
+Tensor keep(const Tensor& y, const Dims& ones) { return y.shape() == ones ? y : reshape(y, ones); }
+
+/// The axes of a mask.
+Dims list(unsigned mask, int rank) {
+  Dims axes;
+  for (int i = 0; i < rank; ++i)
+    if (mask >> i & 1u) axes.push(i);
+  return axes;
+}
+
+Tensor variance(const char* op, const Tensor& x, const Axes& axes, double correction, bool root) {
+  check_floating(op, x);
+  Output y = output(axes.shape, x.dtype(), x.device());
+  const double divisor = static_cast<double>(axes.count) - correction;
+  kernel::variance::on(x.device())(fold(x, axes, y), divisor, root);
+  return with_grad(op, y, {x}, {x, y}, [mask = axes.mask, ones = axes.ones, divisor, root](Saved& s, const Tensor& dy) {
+    const Tensor x0 = s[0];
+    Tensor factor = mul(keep(dy, ones), (root ? 1 : 2) / divisor);
+    if (root) {
+      const Tensor y0 = keep(s[1], ones);
+      factor = masked_fill(div(factor, y0), eq(y0, 0), 0);
+    }
+    return Grads{mul(sub(x0, mean(x0, list(mask, x0.rank()), true)), factor)};
+  });
+}
+
+Tensor p_norm(const Tensor& x, double p, const Axes& axes) {
+  check_floating("norm", x);
+  if (!(p > 0)) throw ValueError(message("norm: p must be positive, not ", p));
+  Output y = output(axes.shape, x.dtype(), x.device());
+  kernel::norm::on(x.device())(fold(x, axes, y), p);
+  return with_grad("norm", y, {x}, {x, y}, [mask = axes.mask, ones = axes.ones, p](Saved& s, const Tensor& dy) {
+    const Tensor x0 = s[0], y0 = keep(s[1], ones), d = keep(dy, ones), none = eq(y0, 0);
+    if (std::isinf(p)) {  // the largest share it evenly
+      const Tensor most = logical_and(eq(abs(x0), y0), logical_not(none)), zero = mul(x0.detach(), 0);
+      const Tensor sign = where(most, where(gt(x0, 0), add(zero, 1), add(zero, -1)), zero);
+      return Grads{mul(sign, div(d, sum(abs(sign), list(mask, x0.rank()), true)))};
+    }
+    if (p == 2) return Grads{mul(x0, masked_fill(div(d, y0), none, 0))};
+    const Tensor u = masked_fill(div(x0, y0), none, 0);
+    return Grads{mul(masked_fill(mul(u, pow(abs(u), p - 2)), eq(u, 0), 0), d)};
+  });
+}
+
+Tensor count_true(const char* op, const Tensor& x, const Axes& axes) {
+  check_dtype(op, "x", x, DType::boolean);
+  Output y = output(axes.shape, DType::int64, x.device());
+  kernel::sum::on(x.device())(fold(x, axes, y), 1);
+  return no_gradient(y);
+}
+Tensor any_of(const Tensor& x, const Axes& axes) { return ne(count_true("any", x, axes), 0); }
+Tensor all_of(const Tensor& x, const Axes& axes) {
+  return eq(count_true("all", x, axes), static_cast<double>(axes.count));
+}
+
+}  // namespace
+
+Tensor var(const Tensor& x) { return variance("var", x, all_axes("var", x), 1, false); }
+Tensor var(const Tensor& x, const Dims& axes, double correction, bool keepdim) {
+  return variance("var", x, some_axes("var", x, axes, keepdim), correction, false);
+}
+Tensor stddev(const Tensor& x) { return variance("stddev", x, all_axes("stddev", x), 1, true); }
+Tensor stddev(const Tensor& x, const Dims& axes, double correction, bool keepdim) {
+  return variance("stddev", x, some_axes("stddev", x, axes, keepdim), correction, true);
+}
+
+Tensor norm(const Tensor& x, double p) { return p_norm(x, p, all_axes("norm", x)); }
+Tensor norm(const Tensor& x, double p, const Dims& axes, bool keepdim) {
+  return p_norm(x, p, some_axes("norm", x, axes, keepdim));
+}
+
+Tensor logsumexp(const Tensor& x, int64_t axis, bool keepdim) {
+  check_floating("logsumexp", x);
+  const Axes axes = some_axes("logsumexp", x, {axis}, keepdim);
+  Output y = output(axes.shape, x.dtype(), x.device());
+  kernel::log_sum_exp::on(x.device())(lines(x, normalize_dim("logsumexp", axis, x)), y.data());
+  return with_grad("logsumexp", y, {x}, {x, y}, [ones = axes.ones](Saved& s, const Tensor& dy) {
+    const Tensor y0 = keep(s[1], ones);
+    const Tensor shift = masked_fill(y0, eq(y0, -INFINITY), 0);
+    return Grads{mul(exp(sub(s[0], shift)), keep(dy, ones))};
+  });
+}
+
+Tensor any(const Tensor& x) { return any_of(x, all_axes("any", x)); }
+Tensor any(const Tensor& x, int64_t axis, bool keepdim) { return any_of(x, some_axes("any", x, {axis}, keepdim)); }
+Tensor all(const Tensor& x) { return all_of(x, all_axes("all", x)); }
+Tensor all(const Tensor& x, int64_t axis, bool keepdim) { return all_of(x, some_axes("all", x, {axis}, keepdim)); }
+
+}  // namespace tutti
