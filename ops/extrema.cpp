@@ -59,7 +59,7 @@ ValuesIndices extremum(const char* op, const Tensor& x, int64_t axis, bool keepd
   const int dim = check(op, x, axis);
   const Dims shape = without(x, dim, keepdim);
   Output values = output(shape, x.dtype(), x.device()), at = output(shape, DType::int64, x.device());
-  kernel::extremum::on(x.device())(lines(x, dim), values.data(), at.data<int64_t>(), largest);
+  kernel::extremum::on(x.device())(lines(dim, x), values.data(), at.data<int64_t>(), largest);
   const Tensor indices = no_gradient(at);
   const Dims ones = without(x, dim, true);
   const int64_t width = x.rank() ? x.shape()[dim] : 1;
@@ -72,7 +72,7 @@ ValuesIndices extremum(const char* op, const Tensor& x, int64_t axis, bool keepd
 Tensor position(const char* op, const Tensor& x, int64_t axis, bool keepdim, bool largest) {
   const int dim = check(op, x, axis);
   Output at = output(without(x, dim, keepdim), DType::int64, x.device());
-  kernel::extremum::on(x.device())(lines(x, dim), nullptr, at.data<int64_t>(), largest);
+  kernel::extremum::on(x.device())(lines(dim, x), nullptr, at.data<int64_t>(), largest);
   return no_gradient(at);
 }
 
@@ -98,7 +98,7 @@ ValuesIndices topk(const Tensor& x, int64_t k, int64_t axis, bool largest) {
   Dims shape = x.shape();
   if (shape.n) shape[dim] = k;
   Output values = output(shape, x.dtype(), x.device()), at = output(shape, DType::int64, x.device());
-  kernel::topk::on(x.device())(lines(x, dim), values.data(), at.data<int64_t>(), k, inner_of(shape, dim), largest);
+  kernel::topk::on(x.device())(lines(dim, x), values.data(), at.data<int64_t>(), k, inner_of(shape, dim), largest);
   const Tensor indices = no_gradient(at);
   const Tensor y = with_grad("topk", values, {x}, {indices}, [dim, width](Saved& s, const Tensor& dy) {
     return Grads{scatter(dy, s.constant(0), dim, width)};

@@ -91,7 +91,7 @@ Tensor logsumexp(const Tensor& x, int64_t axis, bool keepdim) {
   check_floating("logsumexp", x);
   const Axes axes = some_axes("logsumexp", x, {axis}, keepdim);
   Output y = output(axes.shape, x.dtype(), x.device());
-  kernel::log_sum_exp::on(x.device())(lines(x, normalize_dim("logsumexp", axis, x)), y.data());
+  kernel::log_sum_exp::on(x.device())(lines(normalize_dim("logsumexp", axis, x), x), y.data());
   return with_grad("logsumexp", y, {x}, {x, y}, [ones = axes.ones](Saved& s, const Tensor& dy) {
     const Tensor y0 = keep(s[1], ones);
     const Tensor shift = masked_fill(y0, eq(y0, -INFINITY), 0);

@@ -43,10 +43,13 @@ Lines<N> make_lines(const TensorImpl* const (&x)[N], const TensorImpl* y, int ax
 /// Along a normalised axis; all of one shape. A 0-d tensor is one line of one element.
 template <class... X>
 Lines<1 + static_cast<int>(sizeof...(X))> lines(const Output& y, int axis, const Tensor& x, const X&... more) {
-  return detail::make_lines({x.impl(), more.impl()...}, y.impl(), axis);
+  return detail::make_lines<1 + static_cast<int>(sizeof...(X))>({x.impl(), more.impl()...}, y.impl(), axis);
 }
-/// Without an output: for kernels that give one result per line.
-inline Lines<1> lines(const Tensor& x, int axis) { return detail::make_lines({x.impl()}, nullptr, axis); }
+/// Without an output: for kernels that give something else per line.
+template <class... X>
+Lines<1 + static_cast<int>(sizeof...(X))> lines(int axis, const Tensor& x, const X&... more) {
+  return detail::make_lines<1 + static_cast<int>(sizeof...(X))>({x.impl(), more.impl()...}, nullptr, axis);
+}
 
 }  // namespace tutti
 #pragma GCC visibility pop

@@ -1,0 +1,27 @@
+// Kernels of ops/normalization.h. Lines are contiguous along the last axis.
+#pragma once
+#include "tutti/backends/contract/kernel.h"
+#include "tutti/backends/contract/lines.h"
+
+#pragma GCC visibility push(default)
+namespace tutti::kernel {
+
+/// Per line: out = (x - mean) * scale * weight + bias with scale = 1 / sqrt(mean of squared deviations + eps); if not
+/// `center`, the mean is taken as 0. weight and bias [width] may be null.
+/// statistics, two per line (float64 for float64, else float32): the mean relative to the line's first element (which
+/// keeps nearly equal large numbers exact), and scale.
+struct normalize_forward : Kernel<normalize_forward, Gap::cuda> {
+  template <class Target>
+  static void run(const Lines<1>& x, const void* weight, const void* bias, void* statistics, double eps, bool center);
+};
+
+/// The gradients, from x and dy. x_dy.out (dx), dweight and dbias may be null: not wanted. The latter two are summed
+/// over fixed blocks of lines, in order.
+struct normalize_backward : Kernel<normalize_backward, Gap::cuda> {
+  template <class Target>
+  static void run(const Lines<2>& x_dy, const void* weight, const void* statistics, void* dweight, void* dbias,
+                  bool center);
+};
+
+}  // namespace tutti::kernel
+#pragma GCC visibility pop
