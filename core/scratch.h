@@ -18,8 +18,8 @@ class Scratch {
   TUTTI_INLINE void* data() const { return data_; }
 
  private:
-  void* data_ = nullptr;
-  size_t capacity_ = 0;
+  size_t capacity_ = 0;  // before data_: memory::take fills it in while data_ is initialised
+  void* data_;
 };
 
 }  // namespace tutti
