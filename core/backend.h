@@ -9,8 +9,10 @@ namespace tutti {
 
 struct Backend {
   const char* name;
+  size_t segment;                   ///< bytes that the caching allocator asks for at once, at least
   void* (*allocate)(size_t bytes);  ///< 64-byte aligned; null when there is no memory
   void (*free)(void* p, size_t bytes);
+  void (*discard)(void* p, size_t bytes);  ///< drops the memory behind unused addresses; null: cannot
   void (*copy)(void* to, Device to_device, const void* from, Device from_device, size_t bytes);
   void (*synchronize)();
 };

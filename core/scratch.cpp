@@ -1,10 +1,10 @@
 #include "tutti/core/scratch.h"
 
-#include "tutti/core/storage.h"
+#include "tutti/core/allocator.h"
 
 namespace tutti {
 
-Scratch::Scratch(size_t bytes) : data_(memory::take(cpu, bytes, capacity_)) {}
-Scratch::~Scratch() { memory::give(cpu, data_, capacity_); }
+Scratch::Scratch(size_t bytes) : block_(memory::take(cpu, bytes)), data_(block_ ? block_->data : nullptr) {}
+Scratch::~Scratch() { memory::give(block_); }
 
 }  // namespace tutti

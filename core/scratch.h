@@ -7,6 +7,9 @@
 
 #pragma GCC visibility push(default)
 namespace tutti {
+namespace memory {
+struct Block;
+}
 
 class Scratch {
  public:
@@ -18,7 +21,7 @@ class Scratch {
   TUTTI_INLINE void* data() const { return data_; }
 
  private:
-  size_t capacity_ = 0;  // before data_: memory::take fills it in while data_ is initialised
+  memory::Block* block_;
   void* data_;
 };
 

@@ -1,86 +1,41 @@
 #include "tutti/core/storage.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
+#include <map>
 #include <mutex>
-#include <vector>
 
-#include "tutti/core/error.h"
+#include "tutti/core/allocator.h"
 
-namespace tutti::memory {
+namespace tutti {
+namespace memory {
 namespace {
-// Size classes: four per power of two, so at most a quarter is wasted. Index = class, value = free blocks.
-constexpr size_t classes = 4 * 48;
-size_t class_of(size_t bytes) {
-  const size_t n = std::max<size_t>(bytes, 64) - 1;
-  const auto log = static_cast<size_t>(std::bit_width(n)) - 1;
-  return 4 * log + ((n >> (log - 2)) & 3);
-}
-size_t size_of_class(size_t c) { return ((4 + (c & 3)) + 1) << (c / 4 - 2); }
 
-struct Pool {
-  std::mutex mutex;
-  std::array<std::vector<void*>, classes> free;
-  Stats stats;
-};
-Pool& pool(Device d) {
-  static std::array<Pool, 2>& pools = *new std::array<Pool, 2>;  // never destroyed: static tensors give back late
-  return pools[static_cast<size_t>(d.type)];
+// Allocators are never destroyed: static tensors give back late.
+Allocator& allocator(Device device) {
+  if (device == cpu) {
+    static Allocator& host = *new Allocator(cpu, backend(cpu));
+    return host;
+  }
+  static std::mutex mutex;
+  static auto& others = *new std::map<std::pair<DeviceType, int>, Allocator>;
+  const std::lock_guard lock(mutex);
+  return others.try_emplace({device.type, device.index}, device, backend(device)).first->second;
 }
+
 }  // namespace
 
-Stats stats(Device d) {
-  std::lock_guard lock(pool(d).mutex);
-  return pool(d).stats;
-}
-void reset_peak(Device d) {
-  std::lock_guard lock(pool(d).mutex);
-  pool(d).stats.peak = pool(d).stats.current;
-}
-void release_cached(Device d) {
-  Pool& p = pool(d);
-  std::lock_guard lock(p.mutex);
-  for (size_t c = 0; c < classes; ++c) {
-    for (void* block : p.free[c]) backend(d).free(block, size_of_class(c));
-    p.free[c].clear();
-  }
-  p.stats.cached = 0;
+Stats stats(Device device) { return allocator(device).stats(); }
+void reset_peak(Device device) { allocator(device).reset_peak(); }
+void release_cached(Device device) { allocator(device).release_cached(); }
+
+Block* take(Device device, size_t bytes) { return bytes ? allocator(device).take(bytes) : nullptr; }
+void give(Block* block) noexcept {
+  if (block) block->owner->give(block);
 }
 
-void* take(Device d, size_t bytes, size_t& capacity) {
-  if (bytes == 0) {
-    capacity = 0;
-    return nullptr;
-  }
-  const size_t c = class_of(bytes);
-  capacity = size_of_class(c);
-  Pool& p = pool(d);
-  std::lock_guard lock(p.mutex);
-  auto& list = p.free[c];
-  void* block = nullptr;
-  if (!list.empty()) {
-    block = list.back();
-    list.pop_back();
-    p.stats.cached -= capacity;
-    ++p.stats.from_cache;
-  } else {
-    block = backend(d).allocate(capacity);
-    if (!block) throw MemoryError(message("out of memory on ", d, ": ", bytes, " bytes asked for"));
-  }
-  p.stats.current += capacity;
-  p.stats.peak = std::max(p.stats.peak, p.stats.current);
-  ++p.stats.allocations;
-  return block;
-}
+}  // namespace memory
 
-void give(Device d, void* block, size_t capacity) noexcept {
-  if (!block) return;
-  Pool& p = pool(d);
-  std::lock_guard lock(p.mutex);
-  p.stats.current -= capacity;
-  p.stats.cached += capacity;
-  p.free[class_of(capacity)].push_back(block);
-}
+Storage::Storage(Device d, size_t n)
+    : device(d), block(memory::take(d, n)), data(block ? block->data : nullptr), bytes(n) {}
+Storage::~Storage() { memory::give(block); }
 
-}  // namespace tutti::memory
+}  // namespace tutti

@@ -13,9 +13,9 @@ namespace memory {
 
 /// Bytes and counts of one device's allocator.
 struct Stats {
-  size_t current = 0;      ///< bytes in use by tensors
+  size_t current = 0;      ///< bytes in use: what was asked for, each rounded up to 64
   size_t peak = 0;         ///< the most that `current` has been since reset_peak()
-  size_t cached = 0;       ///< bytes kept for reuse, not in use
+  size_t cached = 0;       ///< bytes kept for reuse, not in use (memory never touched does not count)
   size_t allocations = 0;  ///< blocks handed out
   size_t from_cache = 0;   ///< of these, how many needed nothing from the system
 };
@@ -25,22 +25,24 @@ void reset_peak(Device device = cpu);
 /// Gives cached blocks back to the system.
 void release_cached(Device device = cpu);
 
-/// For Storage: a 64-byte aligned block of at least `bytes`; `capacity` is what give() must get back.
-/// MemoryError naming the size if there is none.
-void* take(Device device, size_t bytes, size_t& capacity);
-void give(Device device, void* block, size_t capacity) noexcept;
+/// What Storage is made of (allocator.h): at least `bytes` bytes, 64-byte aligned; null for 0 bytes. MemoryError naming
+/// the size if there is no memory.
+struct Block;
+Block* take(Device device, size_t bytes);
+void give(Block* block) noexcept;  ///< null is allowed
 
 }  // namespace memory
 
 struct Storage {
-  Storage(Device d, size_t n) : device(d), bytes(n) { data = memory::take(d, n, capacity); }
-  ~Storage() { memory::give(device, data, capacity); }
+  Storage(Device d, size_t n);
+  ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
-  Device device;
-  void* data = nullptr;
-  size_t bytes = 0, capacity = 0;
+  const Device device;
+  memory::Block* const block;
+  void* const data;  ///< null if there are no bytes
+  const size_t bytes;
   std::atomic<uint32_t> version{0};  ///< counts changes in place
 };
 
