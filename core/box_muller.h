@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "tutti/core/inline.h"
 
@@ -35,6 +36,7 @@ TUTTI_INLINE double log_of(double u) {
   const double m = std::bit_cast<double>((shifted & 0x000fffffffffffffull) + 0x3fe6a09e667f3bcdull);
   const double s = (m - 1) / (m + 1), t = s * s;
   double series = 0;
+#pragma GCC unroll 16
   for (int k = 23; k >= 1; k -= 2) series = series * t + 1.0 / k;
   return e * 0.693147180559945309 + 2 * s * series;
 }
@@ -47,14 +49,19 @@ TUTTI_INLINE void cos_sin_of_turn(T u, T& c, T& s) {
   const auto q = static_cast<int32_t>(quarters + T(0.5));
   const T a = (quarters - static_cast<T>(q)) * T(1.57079632679489661923), t = -a * a;
   T even = 1, odd = 1;
+#pragma GCC unroll 16
   for (int k = last; k >= 2; k -= 2) {
     even = even * t * T(1.0 / ((k - 1) * k)) + 1;
     odd = odd * t * T(1.0 / (k * (k + 1))) + 1;
   }
   odd = odd * a;
-  const T x = q & 1 ? odd : even, y = q & 1 ? even : odd;
-  c = (q + 1) & 2 ? -x : x;
-  s = q & 2 ? -y : y;
+  // Odd quarters swap the two; the signs go round. In integer arithmetic, so that loops over this vectorise.
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr int top = sizeof(T) * 8 - 1;
+  const auto quarter = static_cast<Bits>(q), swap = Bits{0} - (quarter & 1);
+  const auto a0 = std::bit_cast<Bits>(even), b0 = std::bit_cast<Bits>(odd), differ = (a0 ^ b0) & swap;
+  c = std::bit_cast<T>(a0 ^ differ ^ ((quarter + 1) >> 1 & 1) << top);
+  s = std::bit_cast<T>(b0 ^ differ ^ (quarter >> 1 & 1) << top);
 }
 
 /// Two independent standard normal numbers from u in (0, 1] and v in [0, 1]: sqrt(-2 ln u) (cos, sin)(2 pi v).

@@ -67,7 +67,11 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, TensorOptions optio
 Tensor bernoulli(double p, const Dims& shape, TensorOptions options, Generator& generator) {
   const uint64_t threshold = threshold_of("bernoulli", p);
   const Output y = output(shape, options.dtype, options.device);
-  kernel::random_bernoulli::on(y.device())(row_of(y), generator.next(), threshold);
+  const RandomKey key = generator.next();
+  if (threshold >> 32)
+    kernel::fill_rows::on(y.device())(row_of(y), 1);
+  else
+    kernel::random_bernoulli::on(y.device())(row_of(y), key, static_cast<uint32_t>(threshold));
   return no_gradient(y);
 }
 

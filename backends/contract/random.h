@@ -29,7 +29,7 @@ struct random_integer : Kernel<random_integer, Gap::cuda> {
 /// 1 where word i < threshold, else 0. A probability p is the threshold p * 2^32.
 struct random_bernoulli : Kernel<random_bernoulli, Gap::cuda> {
   template <class Target>
-  static void run(Rows y, RandomKey key, uint64_t threshold);
+  static void run(Rows y, RandomKey key, uint32_t threshold);
 };
 
 /// The numbers 0 .. n-1 (int64) in the order of 64-bit keys (words 2i and 2i + 1), equal keys in ascending order.

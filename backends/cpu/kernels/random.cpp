@@ -50,8 +50,8 @@ TUTTI_INLINE uint64_t scaled(uint32_t high, uint32_t low, uint64_t range) {
   return static_cast<uint64_t>((uint64_t{high} << 32 | low) * Wide{range} >> 64);
 }
 
-template <class T>
-TUTTI_INLINE T number(int64_t value) {
+template <class T, class V>
+TUTTI_INLINE T number(V value) {
   if constexpr (is_half<T>)
     return T::from(static_cast<float>(value));
   else
@@ -64,11 +64,11 @@ template <>
 void random_uniform::run<Here>(Rows y, RandomKey key) {
   for_float(y.dtype, [&]<class T>(T) {
     if constexpr (std::is_same_v<T, double>)
-      generate<2, T>(y, key, [](const uint32_t(&w)[words_per_call], T* out) {
+      generate<2, T>(y, key, [](const uint32_t(&w)[words_per_call], T* __restrict out) {
         for (int i = 0; i < words_per_call / 2; ++i) out[i] = uniform01(w[2 * i], w[2 * i + 1]);
       });
     else
-      generate<1, T>(y, key, [](const uint32_t(&w)[words_per_call], T* out) {
+      generate<1, T>(y, key, [](const uint32_t(&w)[words_per_call], T* __restrict out) {
         for (int i = 0; i < words_per_call; ++i) out[i] = from_word<T>(w[i]);
       });
   });
@@ -78,7 +78,7 @@ template <>
 void random_normal::run<Here>(Rows y, RandomKey key) {
   for_float(y.dtype, [&]<class T>(T) {
     if constexpr (std::is_same_v<T, double>) {
-      generate<2, T>(y, key, [](const uint32_t(&w)[words_per_call], T* out) {
+      generate<2, T>(y, key, [](const uint32_t(&w)[words_per_call], T* __restrict out) {
         constexpr int n = words_per_call / 4;
         T u[n], v[n], a[n], b[n];
         for (int i = 0; i < n; ++i) {
@@ -92,7 +92,7 @@ void random_normal::run<Here>(Rows y, RandomKey key) {
         }
       });
     } else {
-      generate<1, T>(y, key, [](const uint32_t(&w)[words_per_call], T* out) {
+      generate<1, T>(y, key, [](const uint32_t(&w)[words_per_call], T* __restrict out) {
         constexpr int n = words_per_call / 2;
         float u[n], v[n], a[n], b[n];
         for (int i = 0; i < n; ++i) {
@@ -112,7 +112,7 @@ void random_normal::run<Here>(Rows y, RandomKey key) {
 template <>
 void random_integer::run<Here>(Rows y, RandomKey key, int64_t low, uint64_t range) {
   for_any(y.dtype, [&]<class T>(T) {
-    generate<2, T>(y, key, [=](const uint32_t(&w)[words_per_call], T* out) {
+    generate<2, T>(y, key, [=](const uint32_t(&w)[words_per_call], T* __restrict out) {
       for (int i = 0; i < words_per_call / 2; ++i)
         out[i] = number<T>(static_cast<int64_t>(static_cast<uint64_t>(low) + scaled(w[2 * i], w[2 * i + 1], range)));
     });
@@ -120,11 +120,10 @@ void random_integer::run<Here>(Rows y, RandomKey key, int64_t low, uint64_t rang
 }
 
 template <>
-void random_bernoulli::run<Here>(Rows y, RandomKey key, uint64_t threshold) {
+void random_bernoulli::run<Here>(Rows y, RandomKey key, uint32_t threshold) {
   for_any(y.dtype, [&]<class T>(T) {
-    const T one = number<T>(1), zero = number<T>(0);
-    generate<1, T>(y, key, [=](const uint32_t(&w)[words_per_call], T* out) {
-      for (int i = 0; i < words_per_call; ++i) out[i] = w[i] < threshold ? one : zero;
+    generate<1, T>(y, key, [=](const uint32_t(&w)[words_per_call], T* __restrict out) {
+      for (int i = 0; i < words_per_call; ++i) out[i] = number<T>(w[i] < threshold ? 1 : 0);
     });
   });
 }
