@@ -1,0 +1,49 @@
+// Kernels of fused attention (Dao et al. 2022: tiles, online softmax, scores computed again in the backward pass).
+#pragma once
+#include "tutti/backends/contract/kernel.h"
+#include "tutti/core/dims.h"
+#include "tutti/core/dtype.h"
+#include "tutti/core/generator.h"
+
+#pragma GCC visibility push(default)
+namespace tutti {
+
+/// [batch, head, token, channel] with any strides (in elements), 0 where broadcast.
+template <class Void>
+struct BasicHeads {
+  Void* data = nullptr;
+  DType dtype = DType::float32;
+  int64_t batches = 0, heads = 0, tokens = 0, width = 0;
+  int64_t batch_stride = 0, head_stride = 0, token_stride = 0, stride = 0;
+};
+using Heads = BasicHeads<void>;
+using ConstHeads = BasicHeads<const void>;
+
+struct AttentionProblem {
+  ConstHeads q, k, v;  ///< [B, H, Tq, D], [B, Hk, Tk, D], [B, Hk, Tk, Dv]: one dtype
+  ConstHeads mask;     ///< [B, H, Tq, Tk]: bool (true: may attend) or floating (added to the scores); no data: none
+  int64_t nearest, farthest;  ///< query i sees key j if nearest <= i + Tk - Tq - j <= farthest
+  double scale;
+  double dropout;  ///< weight (b, h, i, j) is dropped if number ((b H + h) Tq + i) Tk + j of `key` is below it
+  RandomKey key;
+};
+
+namespace kernel {
+
+/// out [B, H, Tq, Dv], and for each of the B H Tq rows the logarithm to base 2 of its sum of exp(scores): +inf if all
+/// keys are masked. float32, or float64 if q is.
+struct attention_forward : Kernel<attention_forward, Gap::cuda> {
+  template <class Target>
+  static void run(const AttentionProblem& problem, const Heads& out, void* log_sums);
+};
+
+/// The gradients from that of the output. One whose data is null is not wanted.
+struct attention_backward : Kernel<attention_backward, Gap::cuda> {
+  template <class Target>
+  static void run(const AttentionProblem& problem, const ConstHeads& out, const void* log_sums, const ConstHeads& d_out,
+                  const Heads& dq, const Heads& dk, const Heads& dv);
+};
+
+}  // namespace kernel
+}  // namespace tutti
+#pragma GCC visibility pop
