@@ -1,7 +1,5 @@
 #include "tutti/ops/arithmetic.h"
 
-#include <cmath>
-
 #include "tutti/autograd/with_grad.h"
 #include "tutti/backends/contract/arithmetic.h"
 #include "tutti/backends/contract/make_view.h"
@@ -104,6 +102,28 @@ Tensor div(double a, const Tensor& b) {
   return with_grad("div", y, {b}, {b, y},
                    [](Saved& s, const Tensor& dy) { return Grads{div_gradient(dy, s[1], s[0])}; });
 }
+
+namespace {
+/// d(maximum or minimum)/da · dy
+Tensor extremum_gradient(Arithmetic op, const Tensor& dy, const Tensor& a, const Tensor& b) {
+  const Output da = output_like(dy);
+  kernel::extremum_backward::on(dy.device())(op, elements(da, dy, a, b));
+  return with_grad(
+      op == Arithmetic::maximum ? "maximum" : "minimum", da, {dy}, {a, b},
+      [op](Saved& s, const Tensor& g) { return Grads{extremum_gradient(op, g, s.constant(0), s.constant(1))}; });
+}
+
+Tensor extremum(const char* name, Arithmetic op, const Tensor& a, const Tensor& b) {
+  const Output y = compute(name, op, a, b);
+  return with_grad(name, y, {a, b}, {a, b}, [op](Saved& s, const Tensor& dy) {
+    return Grads{s.wants(0) ? extremum_gradient(op, dy, s[0], s[1]) : Tensor(),
+                 s.wants(1) ? extremum_gradient(op, dy, s[1], s[0]) : Tensor()};
+  });
+}
+}  // namespace
+
+Tensor maximum(const Tensor& a, const Tensor& b) { return extremum("maximum", Arithmetic::maximum, a, b); }
+Tensor minimum(const Tensor& a, const Tensor& b) { return extremum("minimum", Arithmetic::minimum, a, b); }
 
 void accumulate(const Output& a, const Tensor& b) {
   const Tensor self = Access::tensor(Access::handle(a));

@@ -12,8 +12,31 @@ void check_condition(const char* op, const char* argument, const Tensor& conditi
   check_dtype(op, argument, condition, DType::boolean);
   check_defined(op, "an argument", x);
   if (condition.device() != x.device())
-    throw DeviceError(message(op, ": devices ", condition.device(), " and ", x.device(),
-                              " differ; move one with to(x, device)"));
+    throw DeviceError(
+        message(op, ": devices ", condition.device(), " and ", x.device(), " differ; move one with to(x, device)"));
+}
+
+Tensor compare(const char* name, Compare op, const Tensor& a, const Tensor& b) {
+  const Dims shape = broadcast(name, a, b);
+  const Output y = output(shape, DType::boolean, a.device());
+  kernel::compare::on(a.device())(op, elements(y, a, b));
+  return no_gradient(y);
+}
+
+Tensor compare(const char* name, Compare op, const Tensor& x, double number) {
+  check_defined(name, "x", x);
+  check_number(name, number, x.dtype());
+  const Output y = output(x.shape(), DType::boolean, x.device());
+  kernel::compare_scalar::on(x.device())(op, elements(y, x), number);
+  return no_gradient(y);
+}
+
+Tensor logic(const char* name, Logic op, const Tensor& a, const Tensor& b) {
+  check_dtype(name, "a", a, DType::boolean);
+  check_dtype(name, "b", b, DType::boolean);
+  const Output y = output(broadcast(name, a, b), DType::boolean, a.device());
+  kernel::logic::on(a.device())(op, elements(y, a, b));
+  return no_gradient(y);
 }
 
 /// x with `value` where mask == where_true.
@@ -26,6 +49,30 @@ Tensor fill_where(const char* op, const Tensor& x, const Tensor& mask, double va
 }
 
 }  // namespace
+
+Tensor eq(const Tensor& a, const Tensor& b) { return compare("eq", Compare::eq, a, b); }
+Tensor ne(const Tensor& a, const Tensor& b) { return compare("ne", Compare::ne, a, b); }
+Tensor lt(const Tensor& a, const Tensor& b) { return compare("lt", Compare::lt, a, b); }
+Tensor le(const Tensor& a, const Tensor& b) { return compare("le", Compare::le, a, b); }
+Tensor gt(const Tensor& a, const Tensor& b) { return compare("gt", Compare::gt, a, b); }
+Tensor ge(const Tensor& a, const Tensor& b) { return compare("ge", Compare::ge, a, b); }
+Tensor eq(const Tensor& a, double b) { return compare("eq", Compare::eq, a, b); }
+Tensor ne(const Tensor& a, double b) { return compare("ne", Compare::ne, a, b); }
+Tensor lt(const Tensor& a, double b) { return compare("lt", Compare::lt, a, b); }
+Tensor le(const Tensor& a, double b) { return compare("le", Compare::le, a, b); }
+Tensor gt(const Tensor& a, double b) { return compare("gt", Compare::gt, a, b); }
+Tensor ge(const Tensor& a, double b) { return compare("ge", Compare::ge, a, b); }
+
+Tensor logical_and(const Tensor& a, const Tensor& b) { return logic("logical_and", Logic::both, a, b); }
+Tensor logical_or(const Tensor& a, const Tensor& b) { return logic("logical_or", Logic::either, a, b); }
+Tensor logical_not(const Tensor& x) {
+  check_dtype("logical_not", "x", x, DType::boolean);
+  return compare("logical_not", Compare::eq, x, 0);
+}
+Tensor isnan(const Tensor& x) {
+  check_defined("isnan", "x", x);
+  return compare("isnan", Compare::ne, x, x);
+}
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
   check_condition("masked_fill", "mask", mask, x);

@@ -28,5 +28,12 @@ struct div_backward : Kernel<div_backward, Gap::cuda> {
   static void run(const Elements<3>& e);
 };
 
+/// The gradient of maximum(a, b) with respect to a, from (dy, a, b): 0 where a < b, dy / 2 where they are equal, else
+/// (also for a NaN) dy. minimum likewise.
+struct extremum_backward : Kernel<extremum_backward, Gap::cuda> {
+  template <class Target>
+  static void run(Arithmetic op, const Elements<3>& e);
+};
+
 }  // namespace kernel
 }  // namespace tutti

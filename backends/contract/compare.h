@@ -1,9 +1,32 @@
-// Kernels of comparison and selection.
+// Kernels of comparison, logic and selection.
 #pragma once
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/backends/contract/view.h"
 
-namespace tutti::kernel {
+namespace tutti {
+
+enum class Compare { eq, ne, lt, le, gt, ge };
+enum class Logic { both, either };
+
+namespace kernel {
+
+/// out (bool) = a op b, both of one dtype.
+struct compare : Kernel<compare, Gap::cuda> {
+  template <class Target>
+  static void run(Compare op, const Elements<2>& e);
+};
+
+/// The same with a number as the second operand; for integers it is one of their values.
+struct compare_scalar : Kernel<compare_scalar, Gap::cuda> {
+  template <class Target>
+  static void run(Compare op, const Elements<1>& e, double number);
+};
+
+/// out = a and b, a or b: all bool.
+struct logic : Kernel<logic, Gap::cuda> {
+  template <class Target>
+  static void run(Logic op, const Elements<2>& e);
+};
 
 /// out = condition ? a : b from (condition, a, b): bool, and two of the dtype of out.
 struct where : Kernel<where, Gap::cuda> {
@@ -17,4 +40,5 @@ struct masked_fill : Kernel<masked_fill, Gap::cuda> {
   static void run(const Elements<2>& e, double value, bool where_true);
 };
 
-}  // namespace tutti::kernel
+}  // namespace kernel
+}  // namespace tutti

@@ -1,6 +1,7 @@
-// For kernel files only: the loop over Elements<N>. The operation itself sees full vectors of its compute type, from
-// memory that is contiguous or a repeated constant; every other operand (strided, another dtype) is packed into a small
-// buffer on the stack first, chunk by chunk, and the output is unpacked likewise.
+// For kernel files only: elementwise operations over Elements<N>. An operation sees full vectors of its compute type,
+// from memory that is contiguous or a repeated constant. The walk (kernels/elementwise.cpp) brings every operand into
+// that form: strided ones and those of another dtype go through small buffers on the stack, transposed ones tile by
+// tile.
 #pragma once
 #include <utility>
 
@@ -8,49 +9,38 @@
 #include "tutti/backends/cpu/simd.h"
 
 namespace tutti {
+
+/// One stretch: out[i] = f(in[0][i * step[0]], ...) for i < n. A step is 1, or 0 for a constant, of which `lanes<T>`
+/// copies lie in memory.
+template <class T>
+using Stretch = void (*)(const void* f, T* out, const T* const* in, const int64_t* step, int64_t n);
+
+/// The operands of Elements<N> for any N: the output is number 0. Strides in bytes.
+struct Operands {
+  static constexpr int max = 4;
+  int count;
+  Dims shape;
+  char* data[max];
+  DType dtype[max];
+  Dims strides[max];
+};
+
+/// Calls f for all stretches, in parallel. A null f copies the only input. T is float, double, int64_t, int32_t or
+/// uint8_t: the compute type.
+template <class Target, class T>
+void walk(Operands& o, Stretch<T> stretch, const void* f);
+
 namespace {
 
-constexpr int64_t piece_size = 32768;  // elements per parallel piece
-constexpr int64_t chunk_size = 512;    // elements per buffer: a few of these stay in the first-level cache
-
-/// One element from the type it is stored in to the type it is computed in, or back.
-template <class To, class From>
-TUTTI_INLINE To convert(From x) {
-  if constexpr (is_half<From>)
-    return convert<To>(static_cast<float>(x));
-  else if constexpr (is_half<To>)
-    return To::from(static_cast<float>(x));
-  else
-    return static_cast<To>(x);
-}
-
-/// to[i] = from[i * stride].
-template <class T>
-void pack(T* to, const void* from, DType dtype, int64_t stride, int64_t n) {
-  for_any(dtype, [&]<class S>(S) {
-    const S* p = static_cast<const S*>(from);
-    for (int64_t i = 0; i < n; ++i) to[i] = convert<T>(p[i * stride]);
-  });
-}
-
-/// to[i * stride] = from[i].
-template <class T>
-void unpack(void* to, DType dtype, int64_t stride, const T* from, int64_t n) {
-  for_any(dtype, [&]<class S>(S) {
-    S* p = static_cast<S*>(to);
-    for (int64_t i = 0; i < n; ++i) p[i * stride] = convert<S>(from[i]);
-  });
-}
-
 template <class T, int N, class F, size_t... I>
-TUTTI_INLINE void apply(T* out, const T* const (&in)[N], const int64_t (&step)[N], int64_t n, const F& f,
-                        std::index_sequence<I...>) {
+TUTTI_INLINE void run_stretch(const F& f, T* out, const T* const* in, const int64_t* step, int64_t n,
+                              std::index_sequence<I...>) {
   if constexpr (std::is_floating_point_v<T>) {
     constexpr int64_t width = lanes<T>;
     int64_t i = 0;
     for (; i + width <= n; i += width) f(batch<T>::load_unaligned(in[I] + i * step[I])...).store_unaligned(out + i);
     if (i == n) return;
-    T part[N + 1][width];
+    T part[N + 1][width];  // the rest, filled up with its first element
     for (int k = 0; k < N; ++k)
       for (int64_t j = 0; j < width; ++j) part[k][j] = in[k][(i + j < n ? i + j : i) * step[k]];
     f(batch<T>::load_unaligned(part[I])...).store_unaligned(part[N]);
@@ -60,97 +50,34 @@ TUTTI_INLINE void apply(T* out, const T* const (&in)[N], const int64_t (&step)[N
   }
 }
 
-/// The operands along one run of the innermost axis.
 template <int N>
-struct Run {
-  char* out;
-  const char* in[N];
-  int64_t n;
-};
-
-template <class T, int N, class F>
-void run_inner(const Elements<N>& e, const Run<N>& r, const F& f) {
-  constexpr bool vector = std::is_floating_point_v<T>;
-  const int last = e.shape.n - 1;
-  const DType native = dtype_of<T>();
-  alignas(64) T constant[N][lanes<T>];
-  alignas(64) T buffer[N + 1][chunk_size];
-  const T* in[N];
-  int64_t step[N], stride[N];
-  bool packed[N], any = false;
-  for (int k = 0; k < N; ++k) {
-    stride[k] = last < 0 ? 0 : e.in_strides[k][last];
-    step[k] = stride[k] == 0 ? 0 : 1;
-    packed[k] = false;
-    if (stride[k] == 0) {
-      pack(constant[k], r.in[k], e.dtype[k], 0, vector ? lanes<T> : 1);
-      in[k] = constant[k];
-    } else if (stride[k] == 1 && e.dtype[k] == native) {
-      in[k] = reinterpret_cast<const T*>(r.in[k]);
-    } else {
-      packed[k] = any = true;
-    }
+TUTTI_INLINE Operands operands(const Elements<N>& e) {
+  static_assert(N + 1 <= Operands::max);
+  Operands o;
+  o.count = N + 1;
+  o.shape = e.shape;
+  for (int k = 0; k <= N; ++k) {
+    o.data[k] = k == 0 ? static_cast<char*>(e.out) : static_cast<char*>(const_cast<void*>(e.in[k > 0 ? k - 1 : 0]));
+    o.dtype[k] = k == 0 ? e.out_dtype : e.dtype[k - 1];
+    o.strides[k] = k == 0 ? e.out_strides : e.in_strides[k - 1];
+    for (int i = 0; i < o.strides[k].n; ++i) o.strides[k][i] *= static_cast<int64_t>(size_of(o.dtype[k]));
   }
-  const int64_t out_stride = last < 0 ? 1 : e.out_strides[last];
-  const bool direct = out_stride == 1 && e.out_dtype == native;
-  constexpr auto all = std::make_index_sequence<N>{};
-  if (!any && direct) return apply<T, N>(reinterpret_cast<T*>(r.out), in, step, r.n, f, all);
-  const auto out_bytes = static_cast<int64_t>(size_of(e.out_dtype)) * out_stride;
-  for (int64_t at = 0; at < r.n; at += chunk_size) {
-    const int64_t n = r.n - at < chunk_size ? r.n - at : chunk_size;
-    const T* here[N];
-    for (int k = 0; k < N; ++k) {
-      here[k] = in[k] + at * step[k];
-      if (!packed[k]) continue;
-      pack(buffer[k], r.in[k] + at * stride[k] * static_cast<int64_t>(size_of(e.dtype[k])), e.dtype[k], stride[k], n);
-      here[k] = buffer[k];
-    }
-    T* out = direct ? reinterpret_cast<T*>(r.out) + at : buffer[N];
-    apply<T, N>(out, here, step, n, f, all);
-    if (!direct) unpack(r.out + at * out_bytes, e.out_dtype, out_stride, buffer[N], n);
-  }
+  return o;
 }
 
 /// out = f(in...) elementwise: f takes and returns batch<T> (float, double) or T (integers).
 template <class T, int N, class F>
-void elementwise(const Elements<N>& e, const F& f) {
-  const int64_t total = e.shape.product();
-  if (total == 0) return;
-  const int last = e.shape.n - 1;
-  const int64_t width = last < 0 ? 1 : e.shape[last];
-  const int64_t grain = width >= piece_size ? piece_size : piece_size / width * width;
-  parallel_for(total, grain, [&](int64_t begin, int64_t end) {
-    Dims index = e.shape;
-    int64_t rest = begin;
-    for (int i = last; i >= 0; --i) {
-      index[i] = rest % e.shape[i];
-      rest /= e.shape[i];
-    }
-    while (begin < end) {
-      int64_t out = 0, in[N] = {};
-      for (int i = 0; i <= last; ++i) {
-        out += index[i] * e.out_strides[i];
-        for (int k = 0; k < N; ++k) in[k] += index[i] * e.in_strides[k][i];
-      }
-      Run<N> r;
-      r.out = static_cast<char*>(e.out) + out * static_cast<int64_t>(size_of(e.out_dtype));
-      for (int k = 0; k < N; ++k)
-        r.in[k] = static_cast<const char*>(e.in[k]) + in[k] * static_cast<int64_t>(size_of(e.dtype[k]));
-      r.n = last < 0 ? 1 : width - index[last];
-      if (r.n > end - begin) r.n = end - begin;
-      run_inner<T, N>(e, r, f);
-      begin += r.n;
-      if (last < 0) break;
-      index[last] += r.n;
-      for (int i = last; i > 0 && index[i] == e.shape[i]; --i) {
-        index[i] = 0;
-        ++index[i - 1];
-      }
-    }
-  });
+TUTTI_INLINE void elementwise(const Elements<N>& e, const F& f) {
+  Operands o = operands(e);
+  walk<Here, T>(
+      o,
+      [](const void* function, T* out, const T* const* in, const int64_t* step, int64_t n) {
+        run_stretch<T, N>(*static_cast<const F*>(function), out, in, step, n, std::make_index_sequence<N>{});
+      },
+      &f);
 }
 
-/// The compute type of a run-time dtype: f(T{}) with float (also for the half types), double or an integer.
+/// f(T{}) with the compute type of a dtype: float (also for the half types), double or an integer.
 template <class F>
 TUTTI_INLINE void for_compute(DType t, F&& f) {
   switch (t) {
@@ -167,6 +94,7 @@ TUTTI_INLINE void for_compute(DType t, F&& f) {
       return f(float{});
   }
 }
+/// The same for the floating dtypes.
 template <class F>
 TUTTI_INLINE void for_real(DType t, F&& f) {
   if (t == DType::float64)
@@ -175,14 +103,9 @@ TUTTI_INLINE void for_real(DType t, F&& f) {
     f(float{});
 }
 
-/// e with a number as another operand, in the compute type T; first or second.
+/// e with a number as another operand, in the compute type T: second, or first.
 template <class T>
 TUTTI_INLINE Elements<2> with_number(const Elements<1>& e, const T& number, bool first) {
-  const Dims zero = [&] {
-    Dims d = e.shape;
-    for (int i = 0; i < d.n; ++i) d[i] = 0;
-    return d;
-  }();
   const int x = first ? 1 : 0;
   Elements<2> r;
   r.out = e.out;
@@ -194,7 +117,7 @@ TUTTI_INLINE Elements<2> with_number(const Elements<1>& e, const T& number, bool
   r.in_strides[x] = e.in_strides[0];
   r.in[1 - x] = &number;
   r.dtype[1 - x] = dtype_of<T>();
-  r.in_strides[1 - x] = zero;
+  r.in_strides[1 - x].n = e.shape.n;  // zeros
   return r;
 }
 

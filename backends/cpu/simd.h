@@ -85,6 +85,11 @@ TUTTI_INLINE B multiply_add(const B& a, const B& b, const B& c) {
 #endif
 }
 
+/// a != b, true where either is NaN: the operator of some versions of xsimd is false there on AVX.
+template <class B>
+TUTTI_INLINE auto differ(const B& a, const B& b) {
+  return !(a == b);
+}
 template <class B>
 TUTTI_INLINE auto sum_lanes(const B& b) {
 #if XSIMD_VERSION_MAJOR >= 9

@@ -27,9 +27,9 @@ void run_op(Arithmetic op, const Elements<2>& e) {
       case Arithmetic::div:
         return elementwise<T>(e, [](B a, B b) { return a / b; });
       case Arithmetic::maximum:
-        return elementwise<T>(e, [](B a, B b) { return select(a > b || a != a, a, b); });
+        return elementwise<T>(e, [](B a, B b) { return select(a > b, a, select(a == a, b, a)); });
       case Arithmetic::minimum:
-        return elementwise<T>(e, [](B a, B b) { return select(a < b || a != a, a, b); });
+        return elementwise<T>(e, [](B a, B b) { return select(a < b, a, select(a == a, b, a)); });
     }
   } else {
     switch (op) {
@@ -61,6 +61,18 @@ void kernel::arithmetic_scalar::run<Here>(Arithmetic op, const Elements<1>& e, d
   for_compute(e.out_dtype, [&]<class T>(T) {
     const T value = static_cast<T>(number);
     run_op<T>(op, with_number(e, value, number_first));
+  });
+}
+
+template <>
+void kernel::extremum_backward::run<Here>(Arithmetic op, const Elements<3>& e) {
+  for_real(e.out_dtype, [&]<class T>(T) {
+    using B = batch<T>;
+    const B zero(T{0}), half(T{0.5});
+    if (op == Arithmetic::maximum)
+      elementwise<T>(e, [=](B dy, B a, B b) { return select(a == b, half * dy, select(a < b, zero, dy)); });
+    else
+      elementwise<T>(e, [=](B dy, B a, B b) { return select(a == b, half * dy, select(a > b, zero, dy)); });
   });
 }
 
