@@ -61,23 +61,30 @@ void check(const char* op, const Tensor& a, const Tensor& b) {
                            a.size(-1), " vs ", b.size(b.rank() == 1 ? 0 : -2), ")"));
 }
 
+/// The batch of the result; the error counts axes as the shapes do.
+Dims broadcast_batches(const Tensor& a, const Tensor& b) {
+  const Dims x = batch_of(a), y = batch_of(b);
+  const int n = x.n > y.n ? x.n : y.n;
+  for (int i = 1; i <= (x.n < y.n ? x.n : y.n); ++i) {
+    const int64_t p = x[x.n - i], q = y[y.n - i];
+    if (p != q && p != 1 && q != 1)
+      throw ShapeError(message("matmul: shapes ", a.shape(), " and ", b.shape(), " do not broadcast at axis ", n - i,
+                               " (", p, " vs ", q, ")"));
+  }
+  return broadcast("matmul", x, y);
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   check("matmul", a, b);
   if (a.rank() == 0 || b.rank() == 0)
-    throw ShapeError(
-        message("matmul: shapes ", a.shape(), " and ", b.shape(), ": a scalar has no axis to multiply along; use mul"));
+    throw ShapeError(message("matmul: shapes ", a.shape(), " and ", b.shape(),
+                             ": a 0-d tensor has no axis to multiply along; use mul"));
   if (a.size(-1) != b.size(b.rank() == 1 ? 0 : -2)) fail("matmul", a, b, a.rank() - 1);
   if (a.rank() == 1) return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
-  Dims batch;
-  try {
-    batch = broadcast("matmul", batch_of(a), batch_of(b));
-  } catch (const ShapeError&) {
-    throw ShapeError(message("matmul: the batches of shapes ", a.shape(), " and ", b.shape(), " do not broadcast"));
-  }
-  return in_float("matmul", a, b, batch);
+  return in_float("matmul", a, b, broadcast_batches(a, b));
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
