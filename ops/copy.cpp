@@ -43,12 +43,14 @@ void copy_(const Tensor& target, const Tensor& values) {
         message("copy_: values of shape ", values.shape(), " do not fit a target of shape ", target.shape()));
   const Output y = in_place("copy_", target);
   const no_grad off;
-  const Tensor here = to(values, target.device());
+  Tensor here = to(values, target.device());
+  if (here.impl()->storage == target.impl()->storage) here = clone(here);  // the two may overlap
   kernel::copy::on(target.device())(elements(y, here));
 }
 
 void fill_(const Tensor& target, double value) {
   check_defined("fill_", "target", target);
+  if (target.dtype() != DType::boolean) check_number("fill_", value, target.dtype());
   const Output y = in_place("fill_", target);
   kernel::fill::on(target.device())(elements(y, target), value);
 }
