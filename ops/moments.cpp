@@ -52,7 +52,7 @@ Tensor p_norm(const Tensor& x, double p, const Axes& axes) {
     if (std::isinf(p)) {  // the largest share it evenly
       const Tensor most = logical_and(eq(abs(x0), y0), logical_not(none)), zero = mul(x0.detach(), 0);
       const Tensor sign = where(most, where(gt(x0, 0), add(zero, 1), add(zero, -1)), zero);
-      return Grads{mul(sign, div(d, sum(abs(sign), list(mask, x0.rank()), true)))};
+      return Grads{mul(sign, div(d, clamp(sum(abs(sign), list(mask, x0.rank()), true), 1, INFINITY)))};
     }
     if (p == 2) return Grads{mul(x0, masked_fill(div(d, y0), none, 0))};
     const Tensor u = masked_fill(div(x0, y0), none, 0);

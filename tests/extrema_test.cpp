@@ -35,30 +35,41 @@ Values best(const Values& x, int64_t k, bool largest, bool positions) {
   return y;
 }
 
+/// Central differences, where no two elements are equal.
+void check_gradient(const std::function<Tensor(const Tensors&)>& f) {
+  for (Layout layout : {Layout::contiguous, Layout::transposed, Layout::sliced}) {
+    Tensor x = with_layout(random_tensor({3, 5, 7}, DType::float64, 11), layout);
+    CHECK(gradcheck(f, {x.requires_grad_()}));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("max and min along an axis equal a plain loop, and so do their gradients") {
   for (int axis : {0, 1, 2})
     for (bool largest : {true, false}) {
+      const auto f = [=](const Tensors& x) { return (largest ? max(x[0], axis, true) : min(x[0], axis, true)).values; };
+      const auto line = [=](const Values& v) { return best(v, 1, largest, false); };
       op_test(message(largest ? "max" : "min", " along ", axis),
               {.kernels = "extremum place",
                .shapes = {{{3, 5, 37}}, {{2, 18, 3}}, {{1, 2, 1}}},
-               .op = [=](const Tensors& x) { return (largest ? max(x[0], axis, true) : min(x[0], axis, true)).values; },
-               .reference =
-                   [=](const Arrays& x) {
-                     return map_lines(
-                         x[0], axis, [=](const Values& v) { return best(v, 1, largest, false); }, 1);
-                   }});
+               .op = f,
+               .reference = [=](const Arrays& x) { return map_lines(x[0], axis, line, 1); },
+               .gradient = false});
+      check_gradient(f);
     }
+  const auto all = [](const Tensors& x) { return max(x[0]); };
   op_test("max of everything", {.kernels = "extremum place",
                                 .shapes = {{{3, 37}}, {{}}},
-                                .op = [](const Tensors& x) { return max(x[0]); },
+                                .op = all,
                                 .reference =
                                     [](const Arrays& x) {
                                       Array y(Dims{});
                                       y[0] = *std::max_element(x[0].v.begin(), x[0].v.end());
                                       return y;
-                                    }});
+                                    },
+                                .gradient = false});
+  check_gradient(all);
 }
 
 TEST_CASE("topk equals a stable sort, and so does its gradient") {
@@ -69,13 +80,14 @@ TEST_CASE("topk equals a stable sort, and so does its gradient") {
         OpTest test;
         test.kernels = "topk place";
         test.shapes = {{shape}};
-        test.gradient = k == 3;
+        test.gradient = false;
         test.op = [=](const Tensors& x) { return topk(x[0], k, axis, largest).values; };
         test.reference = [=](const Arrays& x) {
           return map_lines(
               x[0], axis, [=](const Values& v) { return best(v, k, largest, false); }, k);
         };
         op_test(message("topk ", k, " along ", axis), test);
+        if (k == 3) check_gradient(test.op);
         // Few distinct values, so that equal ones show their order.
         const Tensor x = to(random_tensor(shape, DType::float32, 4, 0, 5), DType::int32);
         check_close(topk(x, k, axis, largest).indices,

@@ -54,6 +54,7 @@ void test_axes(const std::string& name, const std::string& kernels, std::vector<
       test.op = [&](const Tensors& x) { return op(x[0], axes, false); };
       test.reference = [&](const Arrays& x) { return reduce_axes(x[0], mask, reference); };
       test.tolerance32 = tolerance32;
+      test.gradient = name != "norm inf";  // equal elements are a kink
       op_test(message(name, " over ", axes), test);
       const Tensor x = random_tensor(shape, DType::float32, 3);
       const Tensor with = op(x, axes, true), without = op(x, axes, false);
@@ -93,6 +94,14 @@ TEST_CASE("var, stddev, norm over any axes equal a plain loop, and so do their g
     test_axes(
         message("norm ", p), "norm", {{3, 19}},
         [p](const Tensor& x, const Dims& a, bool k) { return norm(x, p, a, k); }, p_norm(p));
+}
+
+TEST_CASE("the gradient of the largest norm goes to the largest elements, evenly") {
+  const Tensor x = Tensor::from({3, -4, 4, 1}, {4}).requires_grad_();
+  norm(x, INFINITY).backward();
+  CHECK(x.grad().to_vector<double>() == Values{0, -.5, .5, 0});
+  const Tensor y = random_tensor({3, 5}, DType::float64, 2).requires_grad_();
+  CHECK(gradcheck([](const Tensors& v) { return norm(v[0], INFINITY, {1}); }, {y}));
 }
 
 TEST_CASE("logsumexp equals a plain loop, and so does its gradient") {

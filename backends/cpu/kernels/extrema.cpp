@@ -29,7 +29,7 @@ int64_t one_line(const T* x, int64_t n) {
       const batch<C> wanted(best);
       for (i = 0; i + lanes<C> <= n; i += lanes<C>) {
         const auto here = vload(x + i);
-        if (best == best ? xsimd::any(here == wanted) : xsimd::any(here != here)) break;
+        if (best == best ? xsimd::any(here == wanted) : !xsimd::all(here == here)) break;
       }
       while (best == best ? load1(x + i) != best : load1(x + i) == load1(x + i)) ++i;
       return i;

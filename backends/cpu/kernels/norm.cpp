@@ -16,7 +16,7 @@ struct Largest {
   // A NaN stays.
   template <class C>
   TUTTI_INLINE batch<C> combine(batch<C> x, batch<C> y) const {
-    return xsimd::select((y > x) || (y != y), y, x);
+    return xsimd::select(!(y <= x) && (x == x), y, x);
   }
   template <class C>
   TUTTI_INLINE C combine(C x, C y) const {

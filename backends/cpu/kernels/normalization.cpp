@@ -114,6 +114,7 @@ void normalize_forward::run<Here>(const Lines<1>& x, const void* weight, const v
 template <>
 void normalize_backward::run<Here>(const Lines<2>& x, const void* weight, const void* statistics, void* dweight,
                                    void* dbias, bool center) {
+  if (x.width == 0) return;
   for_float(x.dtype, [&]<class T>(T) {
     using C = compute_t<T>;
     const bool sums = dweight || dbias;
