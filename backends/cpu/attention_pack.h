@@ -5,6 +5,7 @@
 
 #include "tutti/backends/contract/attention.h"
 #include "tutti/backends/cpu/simd.h"
+#include "tutti/backends/cpu/small_product.h"
 
 namespace tutti {
 namespace {
@@ -40,22 +41,35 @@ TUTTI_INLINE batch<T> load_some(const S* p, int64_t n, int64_t stride) {
   return batch<T>::load_unaligned(values);
 }
 
-/// Rows [begin, begin + count) of a head to `to`, `row` elements apart, padded with 0 to a multiple of the lanes.
-/// Whether all of them are finite.
+/// Rows of a head as a product reads them: whole vectors, beyond the width padded with 0.
 template <class T>
-bool pack_rows(const ConstHeads& x, int64_t b, int64_t h, int64_t begin, int64_t count, T* to, int64_t row) {
+struct Packed {
+  const T* data;
+  int64_t row;
+  bool finite;  // if that was asked for
+};
+
+/// Rows [begin, begin + count) of a head, `to` being room for them, or the head itself if it has the right form.
+template <class T>
+Packed<T> pack_rows(const ConstHeads& x, int64_t b, int64_t h, int64_t begin, int64_t count, T* to, bool check) {
   constexpr int64_t L = lanes<T>;
-  batch<T> check(T(0));
+  const bool dense = x.stride == 1 && x.width % L == 0;
+  const int64_t row = round_up(x.width, L);
+  const T* const start = to;
+  if (dense && !check && size_of(x.dtype) == sizeof(T))
+    return {static_cast<const T*>(x.data) + head_offset(x, b, h, begin), x.token_stride, true};
+  batch<T> zeros(T(0));  // x * 0: all its bits but the sign are 0 unless something is infinite or NaN
   for_storage<T>(x.dtype, [&]<class S>(S) {
     const S* from = static_cast<const S*>(x.data) + head_offset(x, b, h, begin);
     for (int64_t r = 0; r < count; ++r, from += x.token_stride, to += row)
       for (int64_t c = 0; c < x.width; c += L) {
-        const auto v = load_some<T>(from + c * x.stride, x.width - c < L ? x.width - c : L, x.stride);
-        check = multiply_add(v, batch<T>(T(0)), check);  // 0 unless something is infinite or NaN
+        const auto v =
+            dense ? vload(from + c) : load_some<T>(from + c * x.stride, x.width - c < L ? x.width - c : L, x.stride);
+        zeros = zeros | v * batch<T>(T(0));
         v.store_unaligned(to + c);
       }
   });
-  return sum_lanes(check) == 0;
+  return {start, row, xsimd::all(zeros == batch<T>(T(0)))};
 }
 
 template <class T>
@@ -72,17 +86,18 @@ TUTTI_INLINE batch<T> zip(const batch<T>& a, const batch<T>& b, std::integer_seq
       __builtin_shufflevector(std::bit_cast<V>(a), std::bit_cast<V>(b), ((second ? L / 2 : 0) + I / 2 + I % 2 * L)...));
 }
 
+/// Rows of a square become columns, all in registers.
 template <class T, int N>
 TUTTI_INLINE void transpose_square(batch<T> (&v)[N]) {
   using Lanes = std::make_integer_sequence<int, N>;
-  for (int step = 1; step < N; step *= 2) {
+  unroll<std::bit_width(unsigned{N}) - 1>([&](auto) __attribute__((always_inline)) {
     batch<T> w[N];
-    for (int i = 0; i < N / 2; ++i) {
+    unroll<N / 2>([&](auto i) __attribute__((always_inline)) {
       w[2 * i] = zip<false>(v[i], v[i + N / 2], Lanes{});
       w[2 * i + 1] = zip<true>(v[i], v[i + N / 2], Lanes{});
-    }
-    for (int i = 0; i < N; ++i) v[i] = w[i];
-  }
+    });
+    unroll<N>([&](auto i) __attribute__((always_inline)) { v[i] = w[i]; });
+  });
 }
 
 /// The same rows times `factor`, transposed: row r becomes lane r of `to`, whose rows are `row` apart; the lanes up to
@@ -90,19 +105,25 @@ TUTTI_INLINE void transpose_square(batch<T> (&v)[N]) {
 template <class T>
 void pack_transposed(const ConstHeads& x, int64_t b, int64_t h, int64_t begin, int64_t count, T factor, T* to,
                      int64_t row) {
-  constexpr int64_t L = lanes<T>;
+  constexpr int L = static_cast<int>(lanes<T>);
+  const batch<T> scale(factor);
   for_storage<T>(x.dtype, [&]<class S>(S) {
     const S* from = static_cast<const S*>(x.data) + head_offset(x, b, h, begin);
     for (int64_t r = 0; r < count; r += L)
       for (int64_t c = 0; c < x.width; c += L) {
         const int64_t rows = count - r < L ? count - r : L, columns = x.width - c < L ? x.width - c : L;
+        const S* const corner = from + r * x.token_stride + c * x.stride;
         batch<T> v[L];
-        for (int64_t i = 0; i < L; ++i)
-          v[i] = i < rows ? load_some<T>(from + (r + i) * x.token_stride + c * x.stride, columns, x.stride) *
-                                batch<T>(factor)
-                          : batch<T>(T(0));
+        if (rows == L && columns == L && x.stride == 1)
+          unroll<L>([&](auto i) __attribute__((always_inline)) { v[i] = vload(corner + i * x.token_stride) * scale; });
+        else
+          for (int64_t i = 0; i < L; ++i)
+            v[i] = i < rows ? load_some<T>(corner + i * x.token_stride, columns, x.stride) * scale : batch<T>(T(0));
         transpose_square(v);
-        for (int64_t i = 0; i < columns; ++i) v[i].store_unaligned(to + (c + i) * row + r);
+        if (columns == L)
+          unroll<L>([&](auto i) __attribute__((always_inline)) { v[i].store_unaligned(to + (c + i) * row + r); });
+        else
+          for (int64_t i = 0; i < columns; ++i) v[i].store_unaligned(to + (c + i) * row + r);
       }
   });
 }

@@ -57,8 +57,9 @@ struct Backward {
 
   void piece(int64_t b, int64_t kv_head, int64_t key_begin, int64_t key_end);
   void deltas(int64_t b, int64_t h, T* to);
-  void score_gradients(const Tile& t, bool masked, const T* log_sum, const T* delta_rows);
-  void tile(const Tile& t, bool masked, bool finite_k, const T* delta_rows, T* dq_rows);
+  template <bool masked, bool dropped>
+  void score_gradients(const Tile& t, const T* log_sum, const T* delta_rows);
+  void tile(const Tile& t, bool masked, const Packed<T>& keys, const T* delta_rows, T* dq_rows);
 };
 
 /// delta[i] = sum over channels of dO O, which is the sum over keys of P dP.
@@ -66,13 +67,12 @@ template <class T>
 void Backward<T>::deltas(int64_t b, int64_t h, T* to) {
   for (int64_t query = 0; query < a.q.tokens; query += query_tile) {
     const int64_t n = query_count(query);
-    pack_rows(d_out, b, h, query, n, d, v_row);
-    pack_rows(out, b, h, query, n, o, v_row);
+    const Packed<T> x = pack_rows(d_out, b, h, query, n, d, false), y = pack_rows(out, b, h, query, n, o, false);
     for (int64_t i = 0; i < n; ++i) {
       batch<T> sum(T(0));
       for (int64_t c = 0; c < v_row; c += lanes<T>)
-        sum =
-            multiply_add(batch<T>::load_unaligned(d + i * v_row + c), batch<T>::load_unaligned(o + i * v_row + c), sum);
+        sum = multiply_add(batch<T>::load_unaligned(x.data + i * x.row + c),
+                           batch<T>::load_unaligned(y.data + i * y.row + c), sum);
       to[query + i] = sum_lanes(sum);
     }
   }
@@ -80,55 +80,61 @@ void Backward<T>::deltas(int64_t b, int64_t h, T* to) {
 
 /// In `weights` the scores become P (with dropout: as used for v), in `grads` dP becomes dS = P (dP - delta).
 template <class T>
-void Backward<T>::score_gradients(const Tile& t, bool masked, const T* log_sum, const T* delta_rows) {
+template <bool masked, bool dropped>
+void Backward<T>::score_gradients(const Tile& t, const T* log_sum, const T* delta_rows) {
   using B = batch<T>;
   const B zero(T(0)), hidden(-infinity<T>);
   const int64_t padded = round_up(t.keys, lanes<T>);
   if (masked) fill_bias(a, t, bias, key_tile);
-  if (a.dropout > 0) fill_dropout(a, t, drop, key_tile);
+  if (dropped) fill_dropout(a, t, drop, key_tile);
   for (int64_t i = 0; i < t.queries; ++i) {
-    T *const p_row = weights + i * key_tile, *const g_row = grads + i * key_tile;
     const B base(log_sum[i]), mean(delta_rows[i]);
-    const bool none = log_sum[i] == infinity<T>;  // every key masked
-    for (int64_t n = 0; n < padded; n += lanes<T>) {
-      const B add = masked ? B::load_unaligned(bias + i * key_tile + n) : zero;
-      B p = power_of_two(B::load_unaligned(p_row + n) + add - base), g = B::load_unaligned(g_row + n);
-      if (a.dropout > 0) {
-        const B factor = B::load_unaligned(drop + i * key_tile + n);
+    for (int64_t at = i * key_tile; at < i * key_tile + padded; at += lanes<T>) {
+      const B add = masked ? B::load_unaligned(bias + at) : zero;
+      B p = B::load_unaligned(weights + at), g = B::load_unaligned(grads + at);
+      p = power_of_two(masked ? p + add - base : p - base);
+      if (dropped) {
+        const B factor = B::load_unaligned(drop + at);
         g = p * (g * factor - mean);
         p = p * factor;
       } else {
         g = p * (g - mean);
       }
-      if (masked || none) {
-        const auto gone = (add == hidden) | (base == B(infinity<T>));
-        p = xsimd::select(gone, zero, p);
-        g = xsimd::select(gone, zero, g);
+      if (masked) {
+        p = xsimd::select(add == hidden, zero, p);
+        g = xsimd::select(add == hidden, zero, g);
       }
-      p.store_unaligned(p_row + n);
-      g.store_unaligned(g_row + n);
+      p.store_unaligned(weights + at);
+      g.store_unaligned(grads + at);
     }
   }
 }
 
 template <class T>
-void Backward<T>::tile(const Tile& t, bool masked, bool finite_k, const T* delta_rows, T* dq_rows) {
+void Backward<T>::tile(const Tile& t, bool masked, const Packed<T>& keys, const T* delta_rows, T* dq_rows) {
   constexpr int64_t L = lanes<T>;
-  const bool finite_q = pack_rows(a.q, t.b, t.h, t.query, t.queries, q, row);
-  const bool finite_d = pack_rows(d_out, t.b, t.h, t.query, t.queries, d, v_row);
+  const Packed<T> queries = pack_rows(a.q, t.b, t.h, t.query, t.queries, q, masked);
+  const Packed<T> grad = pack_rows(d_out, t.b, t.h, t.query, t.queries, d, masked);
   const int64_t vectors = round_up(t.keys, L) / L;
-  product<false>(t.queries, vectors, a.q.width, Blocks<T>{q, row, 1, k_lanes, key_tile, weights, key_tile});
-  product<false>(t.queries, vectors, a.v.width, Blocks<T>{d, v_row, 1, v_lanes, key_tile, grads, key_tile});
-  score_gradients(t, masked, log_sums + (t.b * a.q.heads + t.h) * a.q.tokens + t.query, delta_rows);
-  const auto add = [](bool finite, int64_t rows, int64_t columns, int64_t depth, const Blocks<T>& x) {
-    if (finite)
+  product<false>(t.queries, vectors, a.q.width,
+                 Blocks<T>{queries.data, queries.row, 1, k_lanes, key_tile, weights, key_tile});
+  product<false>(t.queries, vectors, a.v.width, Blocks<T>{grad.data, grad.row, 1, v_lanes, key_tile, grads, key_tile});
+  const T* const sums = log_sums + (t.b * a.q.heads + t.h) * a.q.tokens + t.query;
+  if (a.dropout > 0)
+    masked ? score_gradients<true, true>(t, sums, delta_rows) : score_gradients<false, true>(t, sums, delta_rows);
+  else
+    masked ? score_gradients<true, false>(t, sums, delta_rows) : score_gradients<false, false>(t, sums, delta_rows);
+  const auto add = [](const Packed<T>& b, int64_t rows, int64_t columns, int64_t depth, const T* a_data, int64_t a_row,
+                      int64_t a_col, T* c) {
+    const Blocks<T> x{a_data, a_row, a_col, b.data, b.row, c, columns};
+    if (b.finite)
       product<true>(rows, columns / L, depth, x);
     else
       product_hiding<true>(rows, columns / L, depth, x);
   };
-  if (dv.data) add(finite_d, t.keys, v_row, t.queries, {weights, 1, key_tile, d, v_row, dv_sum, v_row});
-  if (dk.data) add(finite_q, t.keys, row, t.queries, {grads, 1, key_tile, q, row, dk_sum, row});
-  if (dq.data) add(finite_k, t.queries, row, t.keys, {grads, key_tile, 1, k, row, dq_rows, row});
+  if (dv.data) add(grad, t.keys, v_row, t.queries, weights, 1, key_tile, dv_sum);
+  if (dk.data) add(queries, t.keys, row, t.queries, grads, 1, key_tile, dk_sum);
+  if (dq.data) add(keys, t.queries, row, t.keys, grads, key_tile, 1, dq_rows);
 }
 
 template <class T>
@@ -143,7 +149,8 @@ void Backward<T>::piece(int64_t b, int64_t kv_head, int64_t key_begin, int64_t k
   if (dq.data) clear(dq_sum, group * Tq * row);
   for (int64_t key = key_begin; key < key_end; key += key_tile) {
     const int64_t keys = key_end - key < key_tile ? key_end - key : key_tile;
-    const bool finite_k = pack_rows(a.k, b, kv_head, key, keys, k, row);
+    const bool hidden = a.mask.data || sight(a, 0, Tq, key, keys) != Sight::all;
+    const Packed<T> key_rows = pack_rows(a.k, b, kv_head, key, keys, k, hidden);
     pack_transposed(a.k, b, kv_head, key, keys, static_cast<T>(a.scale * log2_e), k_lanes, key_tile);
     pack_transposed(a.v, b, kv_head, key, keys, T(1), v_lanes, key_tile);
     clear(dk_sum, keys * row);
@@ -154,7 +161,7 @@ void Backward<T>::piece(int64_t b, int64_t kv_head, int64_t key_begin, int64_t k
         const Sight seen = sight(a, query, t.queries, key, keys);
         if (seen == Sight::none) continue;
         const int64_t at = g * Tq + query;
-        tile(t, seen == Sight::some || a.mask.data, finite_k, delta + at, dq_sum + at * row);
+        tile(t, seen == Sight::some || a.mask.data, key_rows, delta + at, dq_sum + at * row);
       }
     const auto scale = static_cast<T>(a.scale);
     if (dk.data) store_rows(dk_sum, row, dk, b, kv_head, key, keys, [&](int64_t) { return scale; });

@@ -37,7 +37,7 @@ struct Forward {
 
   void piece(int64_t b, int64_t h, int64_t begin, int64_t count);
   bool softmax(int64_t keys, int64_t padded, bool masked, T* m, T* l);
-  void tile(const Tile& t, Sight seen, int64_t at, bool finite);
+  void tile(const Tile& t, bool masked, int64_t at, const Packed<T>& keys, const Packed<T>& values);
   void finish(int64_t b, int64_t h, int64_t begin, int64_t count, int64_t at);
 };
 
@@ -85,11 +85,10 @@ bool Forward<T>::softmax(int64_t keys, int64_t padded, bool masked, T* m, T* l) 
 }
 
 template <class T>
-void Forward<T>::tile(const Tile& t, Sight seen, int64_t at, bool finite) {
-  const int64_t padded = round_up(t.queries, lanes<T>), k_row = round_up(a.k.width, lanes<T>);
+void Forward<T>::tile(const Tile& t, bool masked, int64_t at, const Packed<T>& keys, const Packed<T>& values) {
+  const int64_t padded = round_up(t.queries, lanes<T>);
   product<false>(t.keys, padded / lanes<T>, a.q.width,
-                 Blocks<T>{k, k_row, 1, q + at * a.q.width, query_tile, scores, query_tile});
-  const bool masked = seen == Sight::some || a.mask.data;
+                 Blocks<T>{keys.data, keys.row, 1, q + at * a.q.width, query_tile, scores, query_tile});
   if (masked) fill_bias(a, t, bias, query_tile);
   T* const o_tile = o + at * v_row;
   if (softmax(t.keys, padded, masked, maxima + at, sums + at))
@@ -106,8 +105,8 @@ void Forward<T>::tile(const Tile& t, Sight seen, int64_t at, bool finite) {
         (batch<T>::load_unaligned(p) * batch<T>::load_unaligned(bias + n * query_tile + i)).store_unaligned(p);
       }
   }
-  const Blocks<T> weighted{scores, 1, query_tile, v, v_row, o_tile, v_row};
-  if (finite)
+  const Blocks<T> weighted{scores, 1, query_tile, values.data, values.row, o_tile, v_row};
+  if (values.finite)
     product<true>(t.queries, v_row / lanes<T>, t.keys, weighted);
   else
     product_hiding<true>(t.queries, v_row / lanes<T>, t.keys, weighted);
@@ -141,13 +140,14 @@ void Forward<T>::piece(int64_t b, int64_t h, int64_t begin, int64_t count) {
   for (int64_t i = 0; i < count * v_row; i += lanes<T>) batch<T>(T(0)).store_unaligned(o + i);
   for (int64_t key = 0; key < a.k.tokens; key += key_tile) {
     const int64_t keys = a.k.tokens - key < key_tile ? a.k.tokens - key : key_tile;
-    if (sight(a, begin, count, key, keys) == Sight::none) continue;
-    pack_rows(a.k, b, kv_head, key, keys, k, round_up(a.k.width, lanes<T>));
-    const bool finite = pack_rows(a.v, b, kv_head, key, keys, v, v_row);
+    const Sight any = sight(a, begin, count, key, keys);
+    if (any == Sight::none) continue;
+    const Packed<T> key_rows = pack_rows(a.k, b, kv_head, key, keys, k, false);
+    const Packed<T> values = pack_rows(a.v, b, kv_head, key, keys, v, any == Sight::some || a.mask.data);
     for (int64_t at = 0; at < count; at += query_tile) {
       const Tile t{b, h, begin + at, tile_size(begin + at), key, keys, /*lanes_are_queries=*/true};
       const Sight seen = sight(a, t.query, t.queries, key, keys);
-      if (seen != Sight::none) tile(t, seen, at, finite);
+      if (seen != Sight::none) tile(t, seen == Sight::some || a.mask.data, at, key_rows, values);
     }
   }
   for (int64_t at = 0; at < count; at += query_tile) finish(b, h, begin + at, tile_size(begin + at), at);
