@@ -1,5 +1,6 @@
 #include "tutti/ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -94,7 +95,8 @@ Settings check_options(const char* op, const AttentionOptions& o, int64_t width)
 
 AttentionProblem problem(const Settings& s, const ConstHeads& q, const ConstHeads& k, const ConstHeads& v,
                          const ConstHeads& mask) {
-  return {q, k, v, mask, s.nearest, s.farthest, s.scale, s.dropout, s.key};
+  const double below = std::min(std::nearbyint(s.dropout * 0x1p32), 0x1p32 - 1);  // p = 1 scales by 0 besides
+  return {q, k, v, mask, s.nearest, s.farthest, s.scale, s.dropout, static_cast<uint32_t>(below), s.key};
 }
 
 Output log_sums_for(const ConstHeads& q, Device device) {

@@ -68,7 +68,7 @@ Result reference(const Array& q, const Array& k, const Array& v, const Attention
         double delta = 0;
         for (int64_t j = 0; j < Tk; ++j) {
           const auto e = static_cast<uint64_t>(row * Tk + j);
-          const bool dropped = o.dropout > 0 && uniform01(philox(key, e / 4).v[e % 4]) < static_cast<float>(o.dropout);
+          const bool dropped = o.dropout > 0 && philox(key, e / 4).v[e % 4] < o.dropout * 0x1p32;
           double& weight = p[static_cast<size_t>(j)];
           weight /= sum;
           kept[static_cast<size_t>(j)] = dropped ? 0 : 1 / (1 - o.dropout);

@@ -24,7 +24,8 @@ struct AttentionProblem {
   ConstHeads mask;     ///< [B, H, Tq, Tk]: bool (true: may attend) or floating (added to the scores); no data: none
   int64_t nearest, farthest;  ///< query i sees key j if nearest <= i + Tk - Tq - j <= farthest
   double scale;
-  double dropout;  ///< weight (b, h, i, j) is dropped if number ((b H + h) Tq + i) Tk + j of `key` is below it
+  double dropout;       ///< the probability p of dropping a weight; the others are scaled by 1 / (1 - p)
+  uint32_t drop_below;  ///< weight (b, h, i, j) is dropped if word ((b H + h) Tq + i) Tk + j of `key` is below it
   RandomKey key;
 };
 

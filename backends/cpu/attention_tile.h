@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "tutti/backends/cpu/attention_pack.h"
-#include "tutti/core/philox.h"
+#include "tutti/backends/cpu/philox.h"
 #include "tutti/core/scratch.h"
 
 namespace tutti {
@@ -43,12 +43,9 @@ TUTTI_INLINE batch<double> power_of_two(batch<double> x) {
   return p * std::bit_cast<B>(exponent);
 }
 
-/// A block of queries against a block of keys, and how it lies in a tile.
+/// A block of queries against a block of keys.
 struct Tile {
   int64_t b, h, query, queries, key, keys;
-  bool lanes_are_queries;
-  int64_t rows() const { return lanes_are_queries ? keys : queries; }
-  int64_t lane_count() const { return lanes_are_queries ? queries : keys; }
 };
 
 /// How much of a block of queries sees of a block of keys, by the band alone.
@@ -60,77 +57,89 @@ TUTTI_INLINE Sight sight(const AttentionProblem& a, int64_t query, int64_t queri
   return least >= a.nearest && most <= a.farthest ? Sight::all : Sight::some;
 }
 
-/// What is added to the scores: -inf where masked. In units of log2, as the scores are.
-template <class T>
-void fill_bias(const AttentionProblem& a, const Tile& t, T* bias, int64_t row) {
-  const int64_t n = t.lane_count(), padded = round_up(n, lanes<T>);
-  const int64_t row_stride = t.lanes_are_queries ? a.mask.stride : a.mask.token_stride;
-  const int64_t lane_stride = t.lanes_are_queries ? a.mask.token_stride : a.mask.stride;
-  const int64_t start = head_offset(a.mask, t.b, t.h, t.query) + t.key * a.mask.stride;
-  const auto fill = [&](auto&& value) __attribute__((always_inline)) {
-    for (int64_t r = 0; r < t.rows(); ++r)
-      if (lane_stride == 0) {
-        const batch<T> v(value(start + r * row_stride));
-        for (int64_t i = 0; i < padded; i += lanes<T>) v.store_unaligned(bias + r * row + i);
-      } else {
-        for (int64_t i = 0; i < n; ++i) bias[r * row + i] = value(start + r * row_stride + i * lane_stride);
-        for (int64_t i = n; i < padded; ++i) bias[r * row + i] = 0;
-      }
-  };
-  if (!a.mask.data) {
-    for (int64_t r = 0; r < t.rows(); ++r)
-      for (int64_t i = 0; i < padded; i += lanes<T>) batch<T>(T(0)).store_unaligned(bias + r * row + i);
-  } else if (a.mask.dtype == DType::boolean) {
-    const auto* mask = static_cast<const uint8_t*>(a.mask.data);
-    fill([&](int64_t i) __attribute__((always_inline)) { return mask[i] ? T(0) : -infinity<T>; });
-  } else {
-    // A finite number stays finite: a row of the most negative ones is not fully masked.
-    constexpr T most = std::numeric_limits<T>::max() / 4;
-    for_storage<T>(a.mask.dtype, [&]<class S>(S) {
-      const S* mask = static_cast<const S*>(a.mask.data);
-      fill([&](int64_t i) __attribute__((always_inline)) {
-        const T v = load1(mask + i), scaled = v * static_cast<T>(log2_e);
-        return v == -infinity<T> ? v : scaled < -most ? -most : scaled;
-      });
-    });
-  }
-  if (sight(a, t.query, t.queries, t.key, t.keys) == Sight::all) return;
-  T counting[lanes<T>];
-  for (int64_t i = 0; i < lanes<T>; ++i) counting[i] = static_cast<T>(i);
-  const auto lane_index = batch<T>::load_unaligned(counting);
-  const int64_t first = t.query + a.k.tokens - a.q.tokens - t.key;  // the distance of row 0 and lane 0
-  constexpr int64_t limit = int64_t{1} << 22;                       // exact in float
-  for (int64_t r = 0; r < t.rows(); ++r)
-    for (int64_t i = 0; i < padded; i += lanes<T>) {
-      const int64_t distance = t.lanes_are_queries ? first - r + i : first + r - i;
-      const auto clamp = [](int64_t x) { return static_cast<T>(x < -limit ? -limit : x > limit ? limit : x); };
-      const batch<T> low(clamp(a.nearest - distance)), high(clamp(a.farthest - distance));
-      const auto step = t.lanes_are_queries ? lane_index : batch<T>(T(0)) - lane_index;
-      T* p = bias + r * row + i;
-      const auto seen = (step >= low) & (step <= high);
-      xsimd::select(seen, batch<T>::load_unaligned(p), batch<T>(-infinity<T>)).store_unaligned(p);
-    }
+/// to[j] = value(j) for j < n, in runs of constant length, which compilers vectorise.
+template <class T, class F>
+TUTTI_INLINE void fill_row(T* __restrict to, int64_t n, const F& value) {
+  constexpr int64_t run = 16;
+  int64_t j = 0;
+  for (; j + run <= n; j += run)
+    for (int64_t i = 0; i < run; ++i) to[j + i] = value(j + i);
+  for (; j < n; ++j) to[j] = value(j);
 }
 
-/// The factor of each weight: 0 where dropped, else 1 / (1 - p).
+/// The mask as numbers to add to scores in units of log2: -inf where masked. A finite number stays finite: a row of the
+/// most negative ones is not fully masked.
 template <class T>
-void fill_dropout(const AttentionProblem& a, const Tile& t, T* factor, int64_t row) {
-  const T kept = a.dropout < 1 ? static_cast<T>(1 / (1 - a.dropout)) : T(0);
-  const auto threshold = static_cast<float>(a.dropout);
-  const int64_t query_step = t.lanes_are_queries ? 1 : row, key_step = t.lanes_are_queries ? row : 1;
+void fill_mask(const AttentionProblem& a, const Tile& t, T* bias) {
+  const int64_t start = head_offset(a.mask, t.b, t.h, t.query) + t.key * a.mask.stride;
+  const auto rows = [&]<class S>(const S* mask, const auto& value) __attribute__((always_inline)) {
+    for (int64_t i = 0; i < t.queries; ++i, mask += a.mask.token_stride)
+      if (a.mask.stride == 1)
+        fill_row(
+            bias + i * key_tile, t.keys, [&](int64_t j) __attribute__((always_inline)) { return value(mask[j]); });
+      else
+        for (int64_t j = 0; j < t.keys; ++j) bias[i * key_tile + j] = value(mask[j * a.mask.stride]);
+  };
+  if (a.mask.dtype == DType::boolean)
+    rows(
+        static_cast<const uint8_t*>(a.mask.data) + start,
+        [](uint8_t seen) __attribute__((always_inline)) { return seen ? T(0) : -infinity<T>; });
+  else
+    for_storage<T>(a.mask.dtype, [&]<class S>(S) {
+      rows(
+          static_cast<const S*>(a.mask.data) + start, [](S x) __attribute__((always_inline)) {
+            constexpr T least = -std::numeric_limits<T>::max() / 4;
+            const T v = load1(&x), scaled = v * static_cast<T>(log2_e);
+            return v == -infinity<T> ? v : scaled < least ? least : scaled;
+          });
+    });
+}
+
+/// What is added to the scores, [query, key] with rows of key_tile: the mask, and -inf outside the band.
+template <class T>
+void fill_bias(const AttentionProblem& a, const Tile& t, T* bias) {
+  if (a.mask.data)
+    fill_mask(a, t, bias);
+  else
+    for (int64_t i = 0; i < t.queries * key_tile; i += lanes<T>) batch<T>(T(0)).store_unaligned(bias + i);
+  if (sight(a, t.query, t.queries, t.key, t.keys) == Sight::all) return;
   for (int64_t i = 0; i < t.queries; ++i) {
-    const auto first = static_cast<uint64_t>(((t.b * a.q.heads + t.h) * a.q.tokens + t.query + i) * a.k.tokens + t.key);
-    const uint64_t end = first + static_cast<uint64_t>(t.keys);
-    T* to = factor + i * query_step;
-    for (uint64_t block = first / 4; block * 4 < end; ++block) {
-      const Philox4 words = philox(a.key, block);
-      for (uint64_t w = 0; w < 4; ++w) {
-        const uint64_t e = block * 4 + w;
-        if (e < first || e >= end) continue;
-        to[static_cast<int64_t>(e - first) * key_step] = uniform01(words.v[w]) < threshold ? T(0) : kept;
-      }
+    const int64_t aligned = t.query + i + a.k.tokens - a.q.tokens - t.key;  // as a position in the tile
+    const int64_t first = aligned - a.farthest, last = aligned - a.nearest;
+    T* const row = bias + i * key_tile;
+    for (int64_t j = 0; j < t.keys && j < first; ++j) row[j] = -infinity<T>;
+    for (int64_t j = last < -1 ? 0 : last + 1; j < t.keys; ++j) row[j] = -infinity<T>;
+  }
+}
+
+/// The factor of each weight, [query, key] with rows of key_tile: 0 where dropped, else 1 / (1 - p).
+template <class T>
+void fill_dropout(const AttentionProblem& a, const Tile& t, T* factor) {
+  const T kept = a.dropout < 1 ? static_cast<T>(1 / (1 - a.dropout)) : T(0);
+  const uint32_t threshold = a.drop_below;
+  alignas(64) uint32_t words[words_per_call];
+  int64_t drawn = -1;
+  for (int64_t i = 0; i < t.queries; ++i) {
+    const int64_t first = ((t.b * a.q.heads + t.h) * a.q.tokens + t.query + i) * a.k.tokens + t.key;
+    for (int64_t j = 0; j < t.keys;) {
+      const int64_t call = (first + j) / words_per_call, skip = (first + j) % words_per_call;
+      if (call != drawn) philox_words(a.key, call, words);
+      drawn = call;
+      const int64_t left = t.keys - j, n = left < words_per_call - skip ? left : words_per_call - skip;
+      fill_row(
+          factor + i * key_tile + j, n, [&words, skip, threshold, kept ](int64_t w) __attribute__((always_inline)) {
+            return words[skip + w] >= threshold ? kept : T(0);
+          });
+      j += n;
     }
   }
+}
+
+/// [query, key] to [key, query], with rows of query_tile.
+template <class T>
+void transpose_tile(const Tile& t, const T* from, T* to) {
+  const ConstHeads view{from, dtype_of<T>(), 1, 1, t.queries, t.keys, 0, 0, key_tile, 1};
+  pack_transposed(view, 0, 0, 0, t.queries, T(1), to, query_tile);
 }
 
 /// Cuts one piece of scratch memory into aligned arrays. First without memory, to learn the size.

@@ -85,8 +85,8 @@ void Backward<T>::score_gradients(const Tile& t, const T* log_sum, const T* delt
   using B = batch<T>;
   const B zero(T(0)), hidden(-infinity<T>);
   const int64_t padded = round_up(t.keys, lanes<T>);
-  if (masked) fill_bias(a, t, bias, key_tile);
-  if (dropped) fill_dropout(a, t, drop, key_tile);
+  if (masked) fill_bias(a, t, bias);
+  if (dropped) fill_dropout(a, t, drop);
   for (int64_t i = 0; i < t.queries; ++i) {
     const B base(log_sum[i]), mean(delta_rows[i]);
     for (int64_t at = i * key_tile; at < i * key_tile + padded; at += lanes<T>) {
@@ -157,7 +157,7 @@ void Backward<T>::piece(int64_t b, int64_t kv_head, int64_t key_begin, int64_t k
     clear(dv_sum, keys * v_row);
     for (int64_t g = 0; g < group; ++g)
       for (int64_t query = 0; query < Tq; query += query_tile) {
-        const Tile t{b, first_head + g, query, query_count(query), key, keys, /*lanes_are_queries=*/false};
+        const Tile t{b, first_head + g, query, query_count(query), key, keys};
         const Sight seen = sight(a, query, t.queries, key, keys);
         if (seen == Sight::none) continue;
         const int64_t at = g * Tq + query;

@@ -16,7 +16,7 @@ struct Forward {
   T* log_sums;
   int64_t v_row;  // padded width of v
   // Of the piece: q transposed (a block per tile), its output, maxima and sums. Of the block of keys: k, v. Of a tile.
-  T *q, *o, *maxima, *sums, *k, *v, *scores, *bias, *rescale;
+  T *q, *o, *maxima, *sums, *k, *v, *scores, *drawn, *bias, *rescale;
 
   Forward(const AttentionProblem& problem, const Heads& y, T* s)
       : a(problem), out(y), log_sums(s), v_row(round_up(problem.v.width, lanes<T>)) {}
@@ -30,6 +30,7 @@ struct Forward {
     k = cutter(key_tile * round_up(a.k.width, lanes<T>));
     v = cutter(key_tile * v_row);
     scores = cutter(key_tile * query_tile);
+    drawn = cutter(key_tile * query_tile);  // [query, key], as masks and dropout are drawn
     bias = cutter(key_tile * query_tile);
     rescale = cutter(query_tile);
     return cutter.used;
@@ -89,7 +90,10 @@ void Forward<T>::tile(const Tile& t, bool masked, int64_t at, const Packed<T>& k
   const int64_t padded = round_up(t.queries, lanes<T>);
   product<false>(t.keys, padded / lanes<T>, a.q.width,
                  Blocks<T>{keys.data, keys.row, 1, q + at * a.q.width, query_tile, scores, query_tile});
-  if (masked) fill_bias(a, t, bias, query_tile);
+  if (masked) {
+    fill_bias(a, t, drawn);
+    transpose_tile(t, drawn, bias);
+  }
   T* const o_tile = o + at * v_row;
   if (softmax(t.keys, padded, masked, maxima + at, sums + at))
     for (int64_t i = 0; i < t.queries; ++i)
@@ -98,7 +102,8 @@ void Forward<T>::tile(const Tile& t, bool masked, int64_t at, const Packed<T>& k
         (batch<T>::load_unaligned(p) * batch<T>(rescale[i])).store_unaligned(p);
       }
   if (a.dropout > 0) {
-    fill_dropout(a, t, bias, query_tile);
+    fill_dropout(a, t, drawn);
+    transpose_tile(t, drawn, bias);
     for (int64_t n = 0; n < t.keys; ++n)
       for (int64_t i = 0; i < padded; i += lanes<T>) {
         T* p = scores + n * query_tile + i;
@@ -145,7 +150,7 @@ void Forward<T>::piece(int64_t b, int64_t h, int64_t begin, int64_t count) {
     const Packed<T> key_rows = pack_rows(a.k, b, kv_head, key, keys, k, false);
     const Packed<T> values = pack_rows(a.v, b, kv_head, key, keys, v, any == Sight::some || a.mask.data);
     for (int64_t at = 0; at < count; at += query_tile) {
-      const Tile t{b, h, begin + at, tile_size(begin + at), key, keys, /*lanes_are_queries=*/true};
+      const Tile t{b, h, begin + at, tile_size(begin + at), key, keys};
       const Sight seen = sight(a, t.query, t.queries, key, keys);
       if (seen != Sight::none) tile(t, seen == Sight::some || a.mask.data, at, key_rows, values);
     }
