@@ -1,28 +1,47 @@
-# tutti_add_kernels(target a.cpp b.cu ...): compiles each .cpp once per instruction set, with TUTTI_TARGET naming it, into
-# `target`. Always -O2, in debug and sanitizer builds too: at -O0 hundreds of inline functions become shared symbols, of
-# which the linker keeps one copy for all instruction sets. -ffp-contract=off: a*b+c is fused only where a kernel says
-# fma(), so that the instruction sets mean the same thing.
+# tutti_add_kernels(target a.cpp b.cu ...): compiles each .cpp once per instruction set of the library, with TUTTI_TARGET
+# naming it, into `target`. In this build, as a subproject and from the installed package.
+#
+# Always -O2, in debug and sanitizer builds too: at -O0 hundreds of inline functions become shared symbols, of which the
+# linker keeps one copy for all instruction sets. -ffp-contract=off: a*b+c is fused only where a kernel says so, and the
+# instruction sets mean the same thing.
 function(tutti_add_kernels target)
+  set(flags_sse2 -msse2)
+  set(flags_avx2 -mavx2 -mfma)
+  set(flags_avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd -mavx2 -mfma)
+  set(flags_neon64 "")
+
   set(sources ${ARGN})
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
-  if(sources)
-    foreach(isa IN LISTS TUTTI_ISAS)
-      set(objects ${target}_${isa})
-      add_library(${objects} OBJECT ${sources})
-      target_compile_features(${objects} PRIVATE cxx_std_20)
-      target_compile_definitions(${objects} PRIVATE TUTTI_TARGET=${isa})
-      target_compile_options(${objects} PRIVATE ${TUTTI_FLAGS_${isa}} -O2 -ffp-contract=off -fno-math-errno)
-      if(isa STREQUAL "avx512" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        target_compile_options(${objects} PRIVATE -Wno-maybe-uninitialized -Wno-uninitialized)  # GCC PR105593: false alarms in its own headers
-      endif()
-      target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
-      target_link_libraries(${objects} PRIVATE xsimd $<TARGET_NAME_IF_EXISTS:tutti_warnings>)
-      if(NOT target STREQUAL "tutti")
-        target_link_libraries(${objects} PRIVATE tutti::tutti)
-      endif()
-      set_target_properties(${objects} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
-      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
-    endforeach()
+  if(NOT sources)
+    return()
   endif()
+  if(NOT TARGET xsimd)
+    find_package(xsimd QUIET)
+    if(NOT xsimd_FOUND)
+      message(FATAL_ERROR "tutti_add_kernels needs xsimd, which was not found. On Debian: apt-get install libxsimd-dev")
+    endif()
+  endif()
+  get_target_property(isas tutti::tutti TUTTI_ISAS)
+  foreach(isa IN LISTS isas)
+    set(objects ${target}_${isa})
+    add_library(${objects} OBJECT ${sources})
+    target_compile_features(${objects} PRIVATE cxx_std_20)
+    target_compile_definitions(${objects} PRIVATE TUTTI_TARGET=${isa})
+    target_compile_options(${objects} PRIVATE ${flags_${isa}} -O2 -ffp-contract=off -fno-math-errno)
+    target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+    target_link_libraries(${objects} PRIVATE xsimd)
+    if(NOT target STREQUAL "tutti")
+      target_link_libraries(${objects} PRIVATE tutti::tutti)
+    endif()
+    if(PROJECT_NAME STREQUAL "tutti")
+      target_link_libraries(${objects} PRIVATE tutti_warnings)
+    endif()
+    if(isa STREQUAL "avx512" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # GCC PR105593: false alarms in its own headers
+      target_compile_options(${objects} PRIVATE -Wno-maybe-uninitialized -Wno-uninitialized)
+    endif()
+    set_target_properties(${objects} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                          POSITION_INDEPENDENT_CODE ON)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  endforeach()
 endfunction()

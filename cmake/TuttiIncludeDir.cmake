@@ -6,7 +6,7 @@ foreach(folder core autograd ops nn backends)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${TUTTI_INCLUDE_DIR}/tutti/${folder} SYMBOLIC)
 endforeach()
 
-# Instruction sets, lowest first: each is a target of backends/contract/kernel.h and a set of compiler flags.
+# Instruction sets, lowest first: each is a target of backends/contract/kernel.h and, in TuttiAddKernels, a set of flags.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(TUTTI_ISAS sse2 avx2 avx512 CACHE STRING "Instruction sets to compile the kernels for, lowest first")
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
@@ -14,11 +14,6 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
 else()
   message(FATAL_ERROR "Tutti has no instruction sets for the processor '${CMAKE_SYSTEM_PROCESSOR}' (x86-64 and 64-bit Arm)")
 endif()
-set(TUTTI_FLAGS_sse2 -msse2)
-set(TUTTI_FLAGS_avx2 -mavx2 -mfma)
-set(TUTTI_FLAGS_avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd -mavx2 -mfma)
-set(TUTTI_FLAGS_neon64 "")
-
 list(TRANSFORM TUTTI_ISAS REPLACE "(.+)" "target::\\1" OUTPUT_VARIABLE targets)
 list(TRANSFORM TUTTI_ISAS REPLACE "(.+)" "\"\\1\"" OUTPUT_VARIABLE names)
 list(LENGTH TUTTI_ISAS TUTTI_ISA_COUNT)

@@ -1,3 +1,20 @@
-# cmake --install, and the package that find_package(tutti) finds.
+# cmake --install, and the package that find_package(tutti) finds: the library, its headers, tutti_add_kernels().
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)
+
+install(TARGETS tutti EXPORT tutti-targets)
+install(DIRECTORY core autograd ops nn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY backends/contract backends/cpu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti/backends
+        FILES_MATCHING PATTERN "*.h" PATTERN kernels EXCLUDE)
+install(FILES ${TUTTI_INCLUDE_DIR}/tutti/config.h ${TUTTI_INCLUDE_DIR}/tutti/tutti.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti)
+
+# A shared library has linked what it needs; a static one leaves that to its user.
+get_target_property(TUTTI_TYPE tutti TYPE)
+configure_package_config_file(cmake/tutti-config.cmake.in ${PROJECT_BINARY_DIR}/tutti-config.cmake
+                              INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tutti-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(EXPORT tutti-targets NAMESPACE tutti:: DESTINATION ${package})
+install(FILES ${PROJECT_BINARY_DIR}/tutti-config.cmake ${PROJECT_BINARY_DIR}/tutti-config-version.cmake
+              cmake/TuttiAddKernels.cmake DESTINATION ${package})

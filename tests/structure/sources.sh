@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# What the sources must keep to: the direction of includes, file sizes, every kernel named by a test.
+#   sources.sh <root of the project>
+set -euo pipefail
+cd "$1"
+failed=0
+complain() {
+  echo "$*" >&2
+  failed=1
+}
+
+# may <folder> <what it may include, as a regular expression of paths after tutti/>
+may() {
+  local file header
+  while read -r file header; do
+    [[ "$header" =~ ^($2)$ ]] || complain "$file includes tutti/$header, which it may not"
+  done < <(grep -rE --include='*.h' --include='*.cpp' --include='*.cu' '^ *# *include [<"]tutti/' "$1" |
+    sed -E 's|^([^:]+):.*[<"]tutti/([^>"]+)[>"].*|\1 \2|')
+}
+core='core/[a-z0-9_]+\.h|config\.h'
+contract='backends/contract/[a-z0-9_]+\.h'
+autograd='autograd/[a-z0-9_]+\.h'
+ops='ops/[a-z0-9_]+\.h'
+nn='nn/([a-z0-9_]+/)?[a-z0-9_]+\.h'
+may core "$core"
+may backends/contract "$core|$contract"
+may backends/cpu "$core|$contract|backends/cpu/[a-z0-9_]+\.h"
+may autograd "$core|$autograd"
+may ops "$core|$contract|$autograd|$ops"
+may nn "$core|$contract|$autograd|$ops|$nn"
+
+# A file is one idea.
+while read -r lines file; do
+  [ "$lines" -le 400 ] || complain "$file has $lines lines (at most 400)"
+done < <(find core backends autograd ops nn examples tests cmake -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cmake' -o -name '*.sh' -o -name CMakeLists.txt |
+  xargs wc -l | grep -v ' total$')
+
+# Every kernel has a test that names it.
+for kernel in $(sed -nE 's/^struct ([a-z0-9_]+) : Kernel<.*/\1/p' backends/contract/*.h | sort -u); do
+  grep -qrwE "$kernel" tests/*_test.cpp || complain "no tests/*_test.cpp names the kernel $kernel"
+done
+exit $failed
