@@ -27,7 +27,9 @@ function(tutti_add_kernels target)
     set(objects ${target}_${isa})
     add_library(${objects} OBJECT ${sources})
     target_compile_features(${objects} PRIVATE cxx_std_20)
-    target_compile_definitions(${objects} PRIVATE TUTTI_TARGET=${isa})
+    # xsimd's namespace gets the instruction set into its name: some of its inline functions do not have it (8.1's
+    # range reduction for sin and cos), and would be shared.
+    target_compile_definitions(${objects} PRIVATE TUTTI_TARGET=${isa} xsimd=xsimd_${isa})
     target_compile_options(${objects} PRIVATE ${flags_${isa}} -O2 -ffp-contract=off -fno-math-errno)
     target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
     target_link_libraries(${objects} PRIVATE xsimd)
