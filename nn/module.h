@@ -115,11 +115,10 @@ class Callable : public Module {
     return scope([&]() -> decltype(auto) { return static_cast<Self&>(*this).forward(std::forward<A>(arguments)...); });
   }
   /// On a const module, where forward is const.
-  template <class... A>
-  requires requires(const Self& self, A&&... arguments) { self.forward(std::forward<A>(arguments)...); }
-  decltype(auto) operator()(A&&... arguments) const {
+  template <class... A, class S = Self>
+  auto operator()(A&&... arguments) const -> decltype(std::declval<const S&>().forward(std::forward<A>(arguments)...)) {
     return scope(
-        [&]() -> decltype(auto) { return static_cast<const Self&>(*this).forward(std::forward<A>(arguments)...); });
+        [&]() -> decltype(auto) { return static_cast<const S&>(*this).forward(std::forward<A>(arguments)...); });
   }
 };
 
