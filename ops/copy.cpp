@@ -2,6 +2,7 @@
 
 #include "tutti/autograd/with_grad.h"
 #include "tutti/backends/contract/copy.h"
+#include "tutti/backends/contract/create.h"
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/backend.h"
 #include "tutti/core/error.h"
@@ -52,7 +53,10 @@ void fill_(const Tensor& target, double value) {
   check_defined("fill_", "target", target);
   if (target.dtype() != DType::boolean) check_number("fill_", value, target.dtype());
   const Output y = in_place("fill_", target);
-  kernel::fill::on(target.device())(elements(y, target), value);
+  int along = target.rank() - 1;  // the axis that lies densest in memory
+  for (int i = 0; i < target.rank(); ++i)
+    if (target.strides()[i] == 1 && target.shape()[i] > 1) along = i;
+  kernel::fill::on(target.device())(rows(y, along), value);
 }
 
 }  // namespace tutti

@@ -14,9 +14,9 @@ namespace {
 Rows row_of(const Output& y) { return {y.data(), y.dtype(), y.numel(), 1, 1, {}, {}}; }
 
 Tensor filled(const char* op, const Dims& shape, double value, TensorOptions options) {
-  check_fits(op, value, options.dtype);
+  if (options.dtype != DType::boolean) check_number(op, value, options.dtype);
   const Output y = output(shape, options.dtype, options.device);
-  kernel::fill_rows::on(y.device())(row_of(y), value);
+  kernel::fill::on(y.device())(row_of(y), value);
   return no_gradient(y);
 }
 
@@ -53,8 +53,8 @@ Tensor arange(double begin, double end, double step, TensorOptions options) {
   if (count > 0x1p53) throw ValueError(message("arange: ", count, " elements are too many"));
   const auto n = static_cast<int64_t>(count);
   if (n > 0) {
-    check_fits("arange", begin, options.dtype);
-    check_fits("arange", begin + static_cast<double>(n - 1) * step, options.dtype);
+    check_number("arange", begin, options.dtype);
+    check_number("arange", begin + static_cast<double>(n - 1) * step, options.dtype);
   }
   const Output y = output({n}, options.dtype, options.device);
   kernel::arange::on(y.device())(row_of(y), begin, step);
@@ -65,8 +65,8 @@ Tensor linspace(double begin, double end, int64_t n, TensorOptions options) {
   if (n < 0) throw ValueError(message("linspace: ", n, " elements"));
   if (!std::isfinite(begin) || !std::isfinite(end))
     throw ValueError(message("linspace: from ", begin, " to ", end, " is not finite"));
-  check_fits("linspace", begin, options.dtype);
-  check_fits("linspace", end, options.dtype);
+  check_number("linspace", begin, options.dtype);
+  check_number("linspace", end, options.dtype);
   const Output y = output({n}, options.dtype, options.device);
   kernel::linspace::on(y.device())(row_of(y), begin, end);
   return no_gradient(y);
@@ -75,7 +75,7 @@ Tensor linspace(double begin, double end, int64_t n, TensorOptions options) {
 Tensor eye(int64_t n, TensorOptions options) {
   if (n < 0) throw ValueError(message("eye: size ", n, " is negative"));
   const Output y = output({n, n}, options.dtype, options.device);
-  const auto fill = kernel::fill_rows::on(y.device());
+  const auto fill = kernel::fill::on(y.device());
   fill(row_of(y), 0);
   fill({y.data(), y.dtype(), n, n + 1, 1, {}, {}}, 1);  // the diagonal
   return no_gradient(y);

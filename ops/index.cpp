@@ -53,7 +53,7 @@ Tensor index_add(const Tensor& dy, int axis, const Tensor& index, const Dims& sh
   if (size_of(dy.dtype()) == 2)  // sums of many half-precision numbers need more digits
     return to(index_add(to(dy, DType::float32), axis, index, shape), dy.dtype());
   const Output dx = output(shape, dy.dtype(), dy.device());
-  kernel::fill_rows::on(dy.device())({dx.data(), dx.dtype(), dx.numel(), 1, 1, {}, {}}, 0);
+  kernel::fill::on(dy.device())({dx.data(), dx.dtype(), dx.numel(), 1, 1, {}, {}}, 0);
   const Tensor x = contiguous(dy), places = contiguous(index);
   kernel::IndexAdd a{dx.data(), x.data(), places.data<int64_t>(), dx.dtype(), 1, shape[axis], places.numel(), 1};
   for (int i = 0; i < shape.n; ++i) (i < axis ? a.outer : a.inner) *= i == axis ? 1 : shape[i];

@@ -104,10 +104,10 @@ Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value)
       throw ValueError(message("pad: amounts ", before, " and ", after, ": negative at axis ", i));
     shape[i] += before[i] + after[i];
   }
-  check_fits("pad", value, x.dtype());
+  check_number("pad", value, x.dtype());
   const Output y = output(shape, x.dtype(), x.device());
   // Axis by axis, the slabs in front and behind; what remains in the middle goes on to the next axis.
-  const auto fill = kernel::fill_rows::on(y.device());
+  const auto fill = kernel::fill::on(y.device());
   Dims middle = shape;
   int64_t offset = 0;
   for (int i = 0; i < shape.n; ++i) {

@@ -27,7 +27,7 @@ uint64_t threshold_of(const char* op, double p) {
 Tensor masked(const Tensor& x, RandomKey key, uint64_t threshold, double scale) {
   const Output y = output_like(x);
   if (threshold >> 32)  // p = 1: nothing is left, not even a NaN
-    kernel::fill_rows::on(y.device())(row_of(y), 0);
+    kernel::fill::on(y.device())(row_of(y), 0);
   else
     kernel::dropout::on(y.device())(elements(y, x), key, static_cast<uint32_t>(threshold), scale);
   return with_grad("dropout", y, {x},
@@ -69,7 +69,7 @@ Tensor bernoulli(double p, const Dims& shape, TensorOptions options, Generator& 
   const Output y = output(shape, options.dtype, options.device);
   const RandomKey key = generator.next();
   if (threshold >> 32)
-    kernel::fill_rows::on(y.device())(row_of(y), 1);
+    kernel::fill::on(y.device())(row_of(y), 1);
   else
     kernel::random_bernoulli::on(y.device())(row_of(y), key, static_cast<uint32_t>(threshold));
   return no_gradient(y);

@@ -44,7 +44,7 @@ Tensor place(const Tensor& dy, int axis, int64_t begin, int64_t step, int64_t si
   const Output dx = output(shape, dy.dtype(), dy.device());
   Dims strides = dx.strides();
   strides[axis] *= step;
-  kernel::fill_rows::on(dx.device())(rows(dx, axis), 0);
+  kernel::fill::on(dx.device())(rows(dx, axis), 0);
   kernel::copy::on(dx.device())(elements(dx.view(dy.shape(), strides, begin * dx.strides()[axis]), dy));
   return with_grad("slice_backward", dx, {dy},
                    [=](Saved&, const Tensor& d) { return Grads{slice(d, axis, begin, end, step)}; });

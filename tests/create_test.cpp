@@ -17,7 +17,7 @@ const DType all_dtypes[] = {DType::float32, DType::float64, DType::bfloat16, DTy
                             DType::int64,   DType::int32,   DType::uint8,    DType::boolean};
 }  // namespace
 
-TEST_CASE("constants of every dtype (kernel fill_rows)") {
+TEST_CASE("constants of every dtype (kernel fill)") {
   for_each_isa([](const char* isa) {
     for (DType t : all_dtypes)
       for (int64_t n : {0, 1, 7, 63, 64, 65, 1000, 70000}) {
@@ -75,14 +75,19 @@ TEST_CASE("what cannot be created is a typed error") {
   CHECK_THROWS_WITH(zeros({2, -1}), "a tensor's size cannot be negative: [2, -1]");
   CHECK_THROWS_WITH(zeros({1, 2, 3, 4, 5, 6, 7, 8, 9}), "a tensor has at most 8 dimensions");
   CHECK_THROWS_AS(full({1}, 300, {.dtype = DType::uint8}), ValueError);
-  CHECK_THROWS_WITH(full({1}, 300, {.dtype = DType::uint8}), "full: 300 does not fit uint8");
-  CHECK_THROWS_WITH(full({1}, -1, {.dtype = DType::uint8}), "full: -1 does not fit uint8");
-  CHECK_THROWS_WITH(full({1}, 3e9, {.dtype = DType::int32}), "full: 3e+09 does not fit int32");
+  CHECK_THROWS_WITH(full({1}, 300, {.dtype = DType::uint8}),
+                    "full: 300 is not a value of uint8; convert with to(x, dtype)");
+  CHECK_THROWS_WITH(full({1}, -1, {.dtype = DType::uint8}),
+                    "full: -1 is not a value of uint8; convert with to(x, dtype)");
+  CHECK_THROWS_WITH(full({1}, 3e9, {.dtype = DType::int32}),
+                    "full: 3e+09 is not a value of int32; convert with to(x, dtype)");
   CHECK_THROWS_AS(full({1}, NAN, {.dtype = DType::int64}), ValueError);
+  CHECK_THROWS_AS(full({1}, 0.5, {.dtype = DType::int64}), ValueError);
   CHECK_THROWS_AS(arange(0, 1, 0), ValueError);
   CHECK_THROWS_WITH(arange(0, 1, 0), "arange: step 0 does not lead from 0 to 1");
   CHECK_THROWS_WITH(arange(0, 5, -1), "arange: step -1 does not lead from 0 to 5");
-  CHECK_THROWS_WITH(arange(0, 400, 100, {.dtype = DType::uint8}), "arange: 300 does not fit uint8");
+  CHECK_THROWS_WITH(arange(0, 400, 100, {.dtype = DType::uint8}),
+                    "arange: 300 is not a value of uint8; convert with to(x, dtype)");
   CHECK_THROWS_WITH(arange(0, INFINITY), "arange: step 1 does not lead from 0 to inf");
   CHECK_THROWS_WITH(arange(0, 1e300), "arange: 1e+300 elements are too many");
   CHECK_THROWS_WITH(linspace(0, 1, -1), "linspace: -1 elements");

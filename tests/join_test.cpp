@@ -54,7 +54,7 @@ TEST_CASE("cat and stack") {
 }
 
 TEST_CASE("pad") {
-  op_test("pad", {.kernels = "copy fill_rows",
+  op_test("pad", {.kernels = "copy fill",
                   .shapes = {{{2, 3}}, {{1, 5}}, {{0, 2}}},
                   .op =
                       [](const Tensors& x) {
@@ -112,5 +112,6 @@ TEST_CASE("mistakes with joins are typed errors") {
   CHECK_THROWS_WITH(pad(x, {1}, {1, 1}), "pad: amounts [1] and [1, 1] for shape [2, 3] (one per axis)");
   CHECK_THROWS_AS(pad(x, {1, -1}, {1, 1}), ValueError);
   CHECK_THROWS_WITH(pad(x, {1, -1}, {1, 1}), "pad: amounts [1, -1] and [1, 1]: negative at axis 1");
-  CHECK_THROWS_WITH(pad(ones({1}, {.dtype = DType::uint8}), {1}, {0}, 300), "pad: 300 does not fit uint8");
+  CHECK_THROWS_WITH(pad(ones({1}, {.dtype = DType::uint8}), {1}, {0}, 300),
+                    "pad: 300 is not a value of uint8; convert with to(x, dtype)");
 }

@@ -78,7 +78,7 @@ TEST_CASE("slice and select and their gradients") {
                [](const Arrays& x) {
                  return moved(x[0], {x[0].shape[0], 3}, [](const Dims& i) { return Dims{i[0], 1 + 2 * i[1]}; });
                }});
-  op_test("slice by ones", {.kernels = "copy fill_rows",
+  op_test("slice by ones", {.kernels = "copy fill",
                             .shapes = {{{5, 3}}},
                             .op = [](const Tensors& x) { return slice(x[0], 0, 1, 4); },
                             .reference =

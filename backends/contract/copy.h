@@ -1,4 +1,4 @@
-// Kernels that copy, convert and fill.
+// Kernels that copy and convert.
 #pragma once
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/backends/contract/view.h"
@@ -9,12 +9,6 @@ namespace tutti::kernel {
 struct copy : Kernel<copy, Gap::cuda> {
   template <class Target>
   static void run(const Elements<1>& e);
-};
-
-/// out = value; the input is not read.
-struct fill : Kernel<fill, Gap::cuda> {
-  template <class Target>
-  static void run(const Elements<1>& e, double value);
 };
 
 }  // namespace tutti::kernel

@@ -6,7 +6,7 @@
 namespace tutti::kernel {
 
 /// y = value everywhere, converted to y's dtype (bool: value != 0).
-struct fill_rows : Kernel<fill_rows, Gap::cuda> {
+struct fill : Kernel<fill, Gap::cuda> {
   template <class Target>
   static void run(Rows y, double value);
 };

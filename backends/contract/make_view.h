@@ -30,8 +30,6 @@ void coalesce(Dims& shape, Dims* const* strides, int k);
 void check_same(const char* op, const Tensor& a, const Tensor& b);  ///< same dtype and device
 void check_floating(const char* op, const Tensor& x);               ///< float32, float64, bfloat16, float16
 void check_dtype(const char* op, const char* argument, const Tensor& x, DType wanted);
-/// ValueError "full: 300 does not fit uint8" unless the value, truncated, is one of an integer dtype's.
-void check_fits(const char* op, double value, DType dtype);
 void check_defined(const char* op, const char* argument, const Tensor& x);  ///< ValueError if undefined
 /// ValueError if an integer dtype cannot hold the number: "mul: 0.5 is not a value of int64; convert with to(x,
 /// dtype)".

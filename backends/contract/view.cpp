@@ -159,24 +159,4 @@ void check_dtype(const char* op, const char* argument, const Tensor& x, DType wa
   if (x.dtype() != wanted) throw DTypeError(message(op, ": ", argument, " must be ", wanted, ", not ", x.dtype()));
 }
 
-void check_fits(const char* op, double value, DType dtype) {
-  double low = 0, high = 0;
-  switch (dtype) {
-    case DType::int64:
-      low = -0x1p63, high = 0x1p63;
-      break;
-    case DType::int32:
-      low = -0x1p31, high = 0x1p31;
-      break;
-    case DType::uint8:
-      low = -1, high = 256;  // -0.5 truncates to 0
-      break;
-    default:
-      return;
-  }
-  const double whole = std::trunc(value);
-  if (!(whole >= low && whole < high) || (dtype == DType::uint8 && whole < 0))
-    throw ValueError(message(op, ": ", value, " does not fit ", dtype));
-}
-
 }  // namespace tutti

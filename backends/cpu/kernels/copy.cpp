@@ -1,4 +1,4 @@
-// Copies, conversions and fills on the CPU.
+// Copies and conversions on the CPU.
 #include "tutti/backends/contract/copy.h"
 
 #include "tutti/backends/cpu/elementwise.h"
@@ -23,20 +23,6 @@ void kernel::copy::run<Here>(const Elements<1>& e) {
   if (e.out_dtype == DType::boolean && e.dtype[0] != DType::boolean) return to_bool(e);
   Operands o = operands(e);
   for_compute(e.out_dtype, [&]<class T>(T) { walk<Here, T>(o, nullptr, nullptr); });
-}
-
-template <>
-void kernel::fill::run<Here>(const Elements<1>& e, double value) {
-  for_compute(e.out_dtype, [&]<class T>(T) {
-    const T number = e.out_dtype == DType::boolean ? static_cast<T>(value != 0) : static_cast<T>(value);
-    Elements<1> from_number = e;
-    from_number.in[0] = &number;
-    from_number.dtype[0] = dtype_of<T>();
-    from_number.in_strides[0] = Dims{};
-    from_number.in_strides[0].n = e.shape.n;
-    Operands o = operands(from_number);
-    walk<Here, T>(o, nullptr, nullptr);
-  });
 }
 
 }  // namespace tutti

@@ -43,7 +43,7 @@ void sequence(Rows y, F&& at) {
 }  // namespace
 
 template <>
-void fill_rows::run<Here>(Rows y, double value) {
+void fill::run<Here>(Rows y, double value) {
   for_any(y.dtype, [&]<class T>(T) {
     const T v = converted<T>(y.dtype, value);
     const int64_t rows_per_piece = y.width >= grain ? 1 : y.width > 0 ? grain / y.width : grain;
