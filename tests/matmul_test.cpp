@@ -137,8 +137,8 @@ TEST_CASE("matmul gives the same bits on every number of threads", "[matmul]") {
                                                                              {{300, 257}, {257, 515}},
                                                                              {{19, 65, 33}, {19, 33, 70}},
                                                                              {{7, 130, 65}, {65, 70}}})
-      same_for_all_threads([&] {
-        Tensor a = random_tensor(a_shape, dtype, 1).requires_grad_(), b = random_tensor(b_shape, dtype, 2);
+      same_for_all_threads([&, a_dims = a_shape, b_dims = b_shape] {
+        Tensor a = random_tensor(a_dims, dtype, 1).requires_grad_(), b = random_tensor(b_dims, dtype, 2);
         b.requires_grad_();
         const Tensor y = matmul(a, b);
         auto all = grad({y}, {a, b}, {random_tensor(y.shape(), dtype, 3)});
