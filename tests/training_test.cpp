@@ -25,7 +25,7 @@ struct Classifier : nn::Callable<Classifier> {
   nn::TransformerEncoder encoder;
   nn::Linear head{{.in = 64, .out = 5}};
   explicit Classifier(const nn::AttentionSpec& attention)
-      : position(randn({49, 64})), encoder({.block = {.embed_dim = 64, .attention = attention}, .layers = 2}) {}
+      : position(randn({49, 64})), encoder({.block = {.embed_dim = 64, .attention = attention}, .layers = 1}) {}
   void children(nn::Visitor& visit) override {
     visit("embed", embed);
     visit("position", position);
