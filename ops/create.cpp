@@ -62,7 +62,7 @@ Tensor arange(double begin, double end, double step, TensorOptions options) {
 }
 
 Tensor linspace(double begin, double end, int64_t n, TensorOptions options) {
-  if (n < 0) throw ValueError(message("linspace: ", n, " elements"));
+  if (n < 0) throw ValueError(message("linspace: the number of elements, ", n, ", is negative"));
   if (!std::isfinite(begin) || !std::isfinite(end))
     throw ValueError(message("linspace: from ", begin, " to ", end, " is not finite"));
   check_number("linspace", begin, options.dtype);

@@ -122,7 +122,7 @@ Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Ten
 
 Tensor one_hot(const Tensor& index, int64_t classes) {
   check_defined("one_hot", "index", index);
-  if (classes < 0) throw ValueError(message("one_hot: ", classes, " classes"));
+  if (classes < 0) throw ValueError(message("one_hot: the number of classes, ", classes, ", is negative"));
   const Tensor places = checked_index("one_hot", index, index.device(), classes);
   Dims shape = index.shape();
   shape.push(classes);

@@ -76,7 +76,7 @@ Tensor bernoulli(double p, const Dims& shape, TensorOptions options, Generator& 
 }
 
 Tensor randperm(int64_t n, Generator& generator) {
-  if (n < 0) throw ValueError(message("randperm: ", n, " numbers"));
+  if (n < 0) throw ValueError(message("randperm: n = ", n, " is negative"));
   const Output y = output({n}, DType::int64, cpu);
   kernel::random_permutation::on(y.device())(row_of(y), generator.next());
   return no_gradient(y);

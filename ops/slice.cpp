@@ -135,13 +135,13 @@ std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t axis) {
 
 std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t axis) {
   const int dim = check_axis("split", axis, x);
-  if (size <= 0) throw ValueError(message("split: pieces of size ", size));
+  if (size <= 0) throw ValueError(message("split: the pieces' size must be positive, not ", size));
   return cut("split", x, dim, {{}, std::min(size, std::max<int64_t>(1, x.shape()[dim])), x.shape()[dim]});
 }
 
 std::vector<Tensor> chunk(const Tensor& x, int64_t n, int64_t axis) {
   const int dim = check_axis("chunk", axis, x);
-  if (n <= 0) throw ValueError(message("chunk: ", n, " pieces"));
+  if (n <= 0) throw ValueError(message("chunk: the number of pieces must be positive, not ", n));
   const int64_t total = x.shape()[dim];
   return cut("chunk", x, dim, {{}, std::max<int64_t>(1, total / n + (total % n != 0)), total});
 }

@@ -90,7 +90,7 @@ TEST_CASE("what cannot be created is a typed error") {
                     "arange: 300 is not a value of uint8; convert with to(x, dtype)");
   CHECK_THROWS_WITH(arange(0, INFINITY), "arange: step 1 does not lead from 0 to inf");
   CHECK_THROWS_WITH(arange(0, 1e300), "arange: 1e+300 elements are too many");
-  CHECK_THROWS_WITH(linspace(0, 1, -1), "linspace: -1 elements");
+  CHECK_THROWS_WITH(linspace(0, 1, -1), "linspace: the number of elements, -1, is negative");
   CHECK_THROWS_WITH(eye(-1), "eye: size -1 is negative");
   CHECK_THROWS_WITH(ones_like(Tensor()), "ones_like: x is undefined");
 }

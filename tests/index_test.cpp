@@ -229,7 +229,7 @@ TEST_CASE("mistakes with indices are typed errors with value and position") {
   CHECK_THROWS_WITH(scatter_add(yes, 0, ints({0}, {1}), slice(yes, 0, 0, 1)),
                     "scatter_add: bool values cannot be added");
   CHECK_THROWS_WITH(one_hot(ints({3}, {1}), 3), "one_hot: index 3 at position 0 is out of range [0, 3)");
-  CHECK_THROWS_WITH(one_hot(ints({3}, {1}), -3), "one_hot: -3 classes");
+  CHECK_THROWS_WITH(one_hot(ints({3}, {1}), -3), "one_hot: the number of classes, -3, is negative");
   CHECK_THROWS_WITH(tril(zeros({3})), "tril: shape [3] has fewer than 2 axes");
   CHECK_THROWS_WITH(triu(undefined), "triu: x is undefined");
 }

@@ -204,6 +204,6 @@ TEST_CASE("mistakes with random numbers are typed errors") {
   CHECK_THROWS_WITH(randint(0, 257, {2}, {.dtype = DType::uint8}), "randint: [0, 257) does not fit uint8");
   CHECK_THROWS_AS(bernoulli(1.5, {2}), ValueError);
   CHECK_THROWS_WITH(bernoulli(NAN, {2}), "bernoulli: probability nan is not in [0, 1]");
-  CHECK_THROWS_WITH(randperm(-1), "randperm: -1 numbers");
+  CHECK_THROWS_WITH(randperm(-1), "randperm: n = -1 is negative");
   CHECK_THROWS_AS(rand({-2}), ShapeError);
 }

@@ -284,6 +284,6 @@ TEST_CASE("mistakes with views are typed errors with the whole story") {
                     "split: sizes [1, 1] do not add up to 3, the size of axis 1 of shape [2, 3]");
   CHECK_THROWS_WITH(split(x, Dims{4, -1}, 1), "split: sizes [4, -1]: one is negative");
   CHECK_THROWS_AS(split(x, 0), ValueError);
-  CHECK_THROWS_WITH(split(x, 0), "split: pieces of size 0");
-  CHECK_THROWS_WITH(chunk(x, -2), "chunk: -2 pieces");
+  CHECK_THROWS_WITH(split(x, 0), "split: the pieces' size must be positive, not 0");
+  CHECK_THROWS_WITH(chunk(x, -2), "chunk: the number of pieces must be positive, not -2");
 }
