@@ -1,3 +1,4 @@
+// How a product is simplified (axes merged) and cut; the sizes were measured.
 #include "tutti/backends/cpu/gemm_plan.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// oneDNN on one thread, whatever OpenMP runtime it came with.
 #include "tutti/backends/cpu/onednn.h"
 
 #include <dlfcn.h>
