@@ -31,10 +31,11 @@ struct Inner {  // all axes but the innermost
   TUTTI_INLINE int64_t offset(int64_t i) const { return outer.n ? row_offset(outer, outer_strides, i) : 0; }
 };
 
-template <class Op, class B>
-TUTTI_INLINE B tree8(const Op& op, const B* v) {
-  return op.combine(op.combine(op.combine(v[0], v[1]), op.combine(v[2], v[3])),
-                    op.combine(op.combine(v[4], v[5]), op.combine(v[6], v[7])));
+/// at(0) .. at(7), combined in a tree. Spelled out: a loop over an array would go through memory.
+template <class Op, class At>
+TUTTI_INLINE auto tree8(const Op& op, const At& at) {
+  return op.combine(op.combine(op.combine(at(0), at(1)), op.combine(at(2), at(3))),
+                    op.combine(op.combine(at(4), at(5)), op.combine(at(6), at(7))));
 }
 
 template <class Op, class C>
@@ -57,9 +58,8 @@ double fold_segment(const Op& op, const T* p, int64_t stride, int64_t n, C a, C 
       const int64_t groups = (n - i) / (8 * lanes<C>);
       batch<C> run(static_cast<C>(op.identity));
       for (int64_t g = 0; g < (groups < fold_run / 8 ? groups : fold_run / 8); ++g, i += 8 * lanes<C>) {
-        batch<C> v[8];
-        for (int k = 0; k < 8; ++k) v[k] = op.map(vload(p + i + k * lanes<C>), va, vb);
-        run = op.combine(run, tree8(op, v));
+        const T* const at = p + i;
+        run = op.combine(run, tree8(op, [&](int k) { return op.map(vload(at + k * lanes<C>), va, vb); }));
       }
       total = op.combine(total, fold_lanes(op, run));
     }
@@ -116,18 +116,28 @@ void fold_rows(const Fold& x, const Op& op, const compute_t<T>* a, const compute
 template <class T, class Op, class C = compute_t<T>>
 void fold_tile(const Op& op, const T* const* rows, int64_t count, int64_t stride, int64_t cols, const C* a, const C* b,
                C* tile) {
+  const int64_t full = stride == 1 ? cols / lanes<C> * lanes<C> : 0;
+  const batch<C> zero(C(0));
   for (int64_t first = 0; first < count;) {
-    const int64_t take = count - first >= 8 ? 8 : 1;
-    for (int64_t j = 0; j < cols; j += lanes<C>) {
-      const int64_t n = cols - j < lanes<C> ? cols - j : lanes<C>;
-      const batch<C> va = a ? load_strided(a + j, 1, n) : batch<C>(C(0)), vb = b ? load_strided(b + j, 1, n) : va;
-      batch<C> v[8];
-      for (int64_t k = 0; k < take; ++k) v[k] = op.map(load_strided(rows[first + k] + j * stride, stride, n), va, vb);
-      batch<C> sum = take == 8 ? tree8(op, v) : v[0];
+    const T* const* const r = rows + first;
+    const bool eight = count - first >= 8;
+    const auto add = [&](int64_t j, const auto& load) {
+      const auto value = [&](int k) { return load(r[k]); };
+      batch<C> sum = eight ? tree8(op, value) : value(0);
       if (first > 0) sum = op.combine(batch<C>::load_aligned(tile + j), sum);
       sum.store_aligned(tile + j);
+    };
+    int64_t j = 0;
+    for (; j < full; j += lanes<C>) {
+      const batch<C> va = a ? vload(a + j) : zero, vb = b ? vload(b + j) : zero;
+      add(j, [&](const T* p) { return op.map(vload(p + j), va, vb); });
     }
-    first += take;
+    for (; j < cols; j += lanes<C>) {
+      const int64_t n = cols - j < lanes<C> ? cols - j : lanes<C>;
+      const batch<C> va = a ? load_strided(a + j, 1, n) : zero, vb = b ? load_strided(b + j, 1, n) : zero;
+      add(j, [&](const T* p) { return op.map(load_strided(p + j * stride, stride, n), va, vb); });
+    }
+    first += eight ? 8 : 1;
   }
 }
 

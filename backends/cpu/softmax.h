@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tutti/backends/cpu/lines.h"
+#include "tutti/backends/cpu/math.h"
 
 namespace tutti {
 namespace {
@@ -13,7 +14,7 @@ inline constexpr C infinity = std::numeric_limits<C>::infinity();
 
 template <class C>
 TUTTI_INLINE C exp1(C x) {
-  return xsimd::exp(batch<C>(x)).get(0);
+  return exp_normal<C>(batch<C>(x)).get(0);
 }
 template <class C>
 TUTTI_INLINE C log1(C x) {
@@ -47,12 +48,12 @@ TUTTI_INLINE C sum_of_exp(const T* x, int64_t n, C shift, const Store& store) {
     const int64_t end = n - i < 128 * lanes<C> ? n : i + 128 * lanes<C>;
     for (; i + 2 * lanes<C> <= end; i += 2 * lanes<C>)
       for (int k = 0; k < 2; ++k) {
-        const auto e = xsimd::exp(vload(x + i + k * lanes<C>) - s);
+        const auto e = exp_normal<C>(vload(x + i + k * lanes<C>) - s);
         sum[k] = sum[k] + e;
         store(i + k * lanes<C>, lanes<C>, e);
       }
     if (i + lanes<C> <= end) {
-      const auto e = xsimd::exp(vload(x + i) - s);
+      const auto e = exp_normal<C>(vload(x + i) - s);
       sum[0] = sum[0] + e;
       store(i, lanes<C>, e);
       i += lanes<C>;
@@ -60,7 +61,7 @@ TUTTI_INLINE C sum_of_exp(const T* x, int64_t n, C shift, const Store& store) {
     total += static_cast<double>(sum_lanes(sum[0] + sum[1]));
   }
   if (i < n) {
-    const auto e = xsimd::exp(load_strided(x + i, 1, n - i, -infinity<C>) - s);
+    const auto e = exp_normal<C>(load_strided(x + i, 1, n - i, -infinity<C>) - s);
     total += static_cast<double>(sum_lanes(
         xsimd::select(load_strided(x + i, 1, n - i, -infinity<C>) == batch<C>(-infinity<C>), batch<C>(C(0)), e)));
     store(i, n - i, e);
@@ -82,9 +83,9 @@ void block_statistics(const Line<T, N>& l, int64_t width, int64_t stride, C* mos
       const auto before = i ? batch<C>::load_aligned(most + j) : low;
       const auto m = xsimd::max(before, xsimd::max(xsimd::max(v[0], v[1]), xsimd::max(v[2], v[3])));
       const auto shift = xsimd::select(xsimd::abs(m) == batch<C>(infinity<C>), zero, m);
-      auto s = i ? batch<C>::load_aligned(sum + j) * xsimd::exp(before - shift) : zero;
+      auto s = i ? batch<C>::load_aligned(sum + j) * exp_normal<C>(before - shift) : zero;
       auto e = zero;
-      for (int64_t k = 0; k < rows; ++k) e = e + xsimd::exp(v[k] - shift);
+      for (int64_t k = 0; k < rows; ++k) e = e + exp_normal<C>(v[k] - shift);
       s = s + e;
       m.store_aligned(most + j);
       s.store_aligned(sum + j);

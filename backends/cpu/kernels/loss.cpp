@@ -45,7 +45,7 @@ template <class T, class C = compute_t<T>>
 void gradient_line(const T* x, T* out, int64_t n, C lse, C a, C b, const T* weight) {
   const batch<C> shift(lse), va(a), vb(b);
   for_batches<C>(n, [&](int64_t i, int64_t k) {
-    const auto p = xsimd::exp(load_strided(x + i, 1, k) - shift) * va;
+    const auto p = exp_normal<C>(load_strided(x + i, 1, k) - shift) * va;
     store_strided(out + i, 1, k, b == 0 ? p : p - (weight ? vb * load_strided(weight + i, 1, k) : vb));
   });
 }
@@ -126,7 +126,7 @@ void bce_with_logits::run<Here>(const Elements<2>& e) {
   for_real(e.out_dtype, [&]<class T>(T) {
     elementwise<T>(e, [](const batch<T>& x, const batch<T>& t) {
       const batch<T> zero(T(0));
-      const auto tail = xsimd::log1p(xsimd::exp(zero - xsimd::abs(x)));
+      const auto tail = xsimd::log1p(exp_normal<T>(zero - xsimd::abs(x)));
       return (xsimd::select(x < zero, zero, x) - x * t) + tail;
     });
   });

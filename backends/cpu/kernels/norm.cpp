@@ -69,6 +69,24 @@ void norm::run<Here>(const Fold& x, double p) {
       store1(static_cast<T*>(x.out) + row_offset(x.kept, x.out_strides, r), static_cast<C>(v));
     };
     if (__builtin_isinf(p)) return fold_all<T>(x, Largest{}, nullptr, nullptr, put);
+    // Nearly always the powers themselves are in range: one pass. Else scaled, which is exact too.
+    if (p == 1 || p == 2) {
+      const Buffer<double> sums(x.results);
+      const auto hold = [&](int64_t r, double s) { sums.data()[r] = s; };
+      const Buffer<C> ones(x.results);
+      for (int64_t r = 0; r < x.results; ++r) ones.data()[r] = 1;
+      if (p == 1)
+        fold_all<T>(x, Magnitudes{}, ones.data(), nullptr, hold);
+      else
+        fold_all<T>(x, Squares{}, ones.data(), nullptr, hold);
+      constexpr double small = sizeof(C) == 4 ? 1e-25 : 1e-250, large = sizeof(C) == 4 ? 1e37 : 1e300;
+      bool in_range = true;
+      for (int64_t r = 0; r < x.results; ++r) in_range = in_range && sums.data()[r] > small && sums.data()[r] < large;
+      if (in_range) {
+        for (int64_t r = 0; r < x.results; ++r) put(r, p == 1 ? sums.data()[r] : __builtin_sqrt(sums.data()[r]));
+        return;
+      }
+    }
     // Multiplying by a power of two near 1 / largest rounds nothing and keeps every power in range.
     const Buffer<C> factor(x.results);
     fold_all<T>(x, Largest{}, nullptr, nullptr, [&](int64_t r, double v) {

@@ -17,12 +17,16 @@ TUTTI_INLINE double sum_over(const T* x, int64_t n, const F& f) {
   const int64_t full = n / lanes<C> * lanes<C>;
   for (int64_t start = 0; start < full; start += run_length * lanes<C>) {
     const int64_t end = full - start < run_length * lanes<C> ? full : start + run_length * lanes<C>;
-    batch<C> s[4] = {batch<C>(C(0)), batch<C>(C(0)), batch<C>(C(0)), batch<C>(C(0))};
+    batch<C> s0(C(0)), s1 = s0, s2 = s0, s3 = s0;
     int64_t i = start;
-    for (; i + 4 * lanes<C> <= end; i += 4 * lanes<C>)
-      for (int k = 0; k < 4; ++k) s[k] = f(vload(x + i + k * lanes<C>), s[k]);
-    for (; i < end; i += lanes<C>) s[0] = f(vload(x + i), s[0]);
-    total += static_cast<double>(sum_lanes((s[0] + s[1]) + (s[2] + s[3])));
+    for (; i + 4 * lanes<C> <= end; i += 4 * lanes<C>) {
+      s0 = f(vload(x + i), s0);
+      s1 = f(vload(x + i + lanes<C>), s1);
+      s2 = f(vload(x + i + 2 * lanes<C>), s2);
+      s3 = f(vload(x + i + 3 * lanes<C>), s3);
+    }
+    for (; i < end; i += lanes<C>) s0 = f(vload(x + i), s0);
+    total += static_cast<double>(sum_lanes((s0 + s1) + (s2 + s3)));
   }
   for (int64_t i = full; i < n; ++i) {
     alignas(64) C lane[lanes<C>];
@@ -48,16 +52,21 @@ void forward_line(const T* x, T* y, int64_t n, const T* weight, const T* bias, C
   statistics[0] = mean;
   statistics[1] = scale;
   const batch<C> r(scale);
-  for_batches<C>(n, [&](int64_t i, int64_t k) {
-    auto v = ((load_strided(x + i, 1, k) - first) - m) * r;
-    if (weight && bias)
-      v = multiply_add(v, load_strided(weight + i, 1, k), load_strided(bias + i, 1, k));
-    else if (weight)
-      v = v * load_strided(weight + i, 1, k);
-    else if (bias)
-      v = v + load_strided(bias + i, 1, k);
-    store_strided(y + i, 1, k, v);
-  });
+  const auto write = [&](const auto& affine) {
+    for_batches<C>(n, [&](int64_t i, int64_t k) {
+      store_strided(y + i, 1, k, affine(((load_strided(x + i, 1, k) - first) - m) * r, i, k));
+    });
+  };
+  if (weight && bias)
+    write([&](batch<C> v, int64_t i, int64_t k) {
+      return multiply_add(v, load_strided(weight + i, 1, k), load_strided(bias + i, 1, k));
+    });
+  else if (weight)
+    write([&](batch<C> v, int64_t i, int64_t k) { return v * load_strided(weight + i, 1, k); });
+  else if (bias)
+    write([&](batch<C> v, int64_t i, int64_t k) { return v + load_strided(bias + i, 1, k); });
+  else
+    write([](batch<C> v, int64_t, int64_t) { return v; });
 }
 
 /// What the two passes over a line in the backward share.

@@ -19,7 +19,7 @@ void forward_line(const T* x, T* y, int64_t n, bool log) {
   if constexpr (is_half<T>) {  // the sum first, so that an exponential is rounded once
     const batch<C> shift(most), scale(1 / sum_of_exp(x, n, most, [](int64_t, int64_t, auto) {}));
     for_batches<C>(n, [&](int64_t i, int64_t k) {
-      store_strided(y + i, 1, k, xsimd::exp(load_strided(x + i, 1, k) - shift) * scale);
+      store_strided(y + i, 1, k, exp_normal<C>(load_strided(x + i, 1, k) - shift) * scale);
     });
   } else {
     const batch<C> scale(1 /
@@ -38,7 +38,7 @@ void forward_block(const Line<T, 1>& l, int64_t width, int64_t xs, int64_t ys, b
       const auto x =
           load_strided(l.in[0] + i * xs + j * l.in_step[0], l.in_step[0], n) - batch<C>::load_aligned(most + j);
       const auto s = batch<C>::load_aligned(sum + j);
-      store_strided(l.out + i * ys + j * l.out_step, l.out_step, n, log ? x - s : xsimd::exp(x) * s);
+      store_strided(l.out + i * ys + j * l.out_step, l.out_step, n, log ? x - s : exp_normal<C>(x) * s);
     });
 }
 
@@ -52,7 +52,7 @@ void backward_line(const T* y, const T* dy, T* dx, int64_t n, bool log) {
   const batch<C> s(sum_lanes(sum));
   for_batches<C>(n, [&](int64_t i, int64_t k) {
     const auto p = load_strided(y + i, 1, k), d = load_strided(dy + i, 1, k);
-    store_strided(dx + i, 1, k, log ? d - xsimd::exp(p) * s : p * (d - s));
+    store_strided(dx + i, 1, k, log ? d - exp_normal<C>(p) * s : p * (d - s));
   });
 }
 
@@ -73,7 +73,7 @@ void backward_block(const Line<T, 2>& l, int64_t width, int64_t ys, int64_t ds, 
   for (int64_t i = 0; i < width; ++i)
     for_batches<C>(l.n, [&](int64_t j, int64_t n) {
       const auto s = batch<C>::load_aligned(sum + j), p = y(i, j, n), d = dy(i, j, n);
-      store_strided(l.out + i * xs + j * l.out_step, l.out_step, n, log ? d - xsimd::exp(p) * s : p * (d - s));
+      store_strided(l.out + i * xs + j * l.out_step, l.out_step, n, log ? d - exp_normal<C>(p) * s : p * (d - s));
     });
 }
 
