@@ -51,10 +51,10 @@ template <class T>
 TUTTI_INLINE batch<T> exp_reduced(batch<T> x, batch<T> n) {
   using C = ExpConstants<T>;
   using B = batch<T>;
-  const B r = xsimd::fma(n, B(-C::ln2_low), xsimd::fma(n, B(-C::ln2_high), x));
+  const B r = multiply_add(n, B(-C::ln2_low), multiply_add(n, B(-C::ln2_high), x));
   B p(C::polynomial[0]);
-  for (size_t i = 1; i < sizeof(C::polynomial) / sizeof(T); ++i) p = xsimd::fma(p, r, B(C::polynomial[i]));
-  return xsimd::fma(p, r * r, r) + B(T{1});
+  for (size_t i = 1; i < sizeof(C::polynomial) / sizeof(T); ++i) p = multiply_add(p, r, B(C::polynomial[i]));
+  return multiply_add(p, r * r, r) + B(T{1});
 }
 
 /// x limited to [low, high]; NaN stays NaN (the second operand of min and max is the answer then).
@@ -69,8 +69,8 @@ TUTTI_INLINE batch<T> exp_full(batch<T> x) {
   using C = ExpConstants<T>;
   using B = batch<T>;
   const B magic(C::magic), y = limit(x, C::low, C::high);
-  const B n = xsimd::fma(y, B(T(1.44269504088896340736)), magic) - magic;
-  const B half = xsimd::fma(n, B(T{0.5}), magic);  // in two steps, so that neither overflows
+  const B n = multiply_add(y, B(T(1.44269504088896340736)), magic) - magic;
+  const B half = multiply_add(n, B(T{0.5}), magic);  // in two steps, so that neither overflows
   return exp_reduced(y, n) * power_of_two<T>(half) * power_of_two<T>((n - (half - magic)) + magic);
 }
 
@@ -80,7 +80,7 @@ TUTTI_INLINE batch<T> exp_normal(batch<T> x) {
   using C = ExpConstants<T>;
   using B = batch<T>;
   const B magic(C::magic), y = limit(x, C::normal_low, C::normal_high);
-  const B shifted = xsimd::fma(y, B(T(1.44269504088896340736)), magic);
+  const B shifted = multiply_add(y, B(T(1.44269504088896340736)), magic);
   return exp_reduced(y, shifted - magic) * power_of_two<T>(shifted);
 }
 
@@ -123,11 +123,11 @@ TUTTI_INLINE Normal<float> normal(batch<float> x) {
   using B = batch<float>;
   const B t = xsimd::abs(x), square = t * t;
   const B e = exp_normal<float>(square * B(-0.5f));
-  const B u = B(1.f) / xsimd::fma(t, B(0.35f), B(1.f));
+  const B u = B(1.f) / multiply_add(t, B(0.35f), B(1.f));
   constexpr float p[] = {-0.029151952f, 0.14400145f, -0.2557768f, 0.15924692f, -0.023160947f,
                          0.10553012f,   0.11982713f, 0.13986269f, 0.13962136f};
   B r(p[0]);
-  for (int i = 1; i < 9; ++i) r = xsimd::fma(r, u, B(p[i]));
+  for (int i = 1; i < 9; ++i) r = multiply_add(r, u, B(p[i]));
   return {e, e * (r * u)};
 }
 TUTTI_INLINE Normal<double> normal(batch<double> x) {
@@ -152,7 +152,7 @@ TUTTI_INLINE batch<T> gelu_erf_slope(batch<T> x) {
   const B y = limit(x, T(sizeof(T) == 4 ? -14 : -40), T(sizeof(T) == 4 ? 14 : 40));
   const Normal<T> n = normal(y);
   const B cdf = xsimd::select(y < B(T{0}), n.tail, B(T{1}) - n.tail);
-  return xsimd::fma(y * B(T(0.39894228040143267794)), n.density, cdf);
+  return multiply_add(y * B(T(0.39894228040143267794)), n.density, cdf);
 }
 
 /// x sigmoid(2 z), z = sqrt(2 / pi) (x + 0.044715 x³).
@@ -160,16 +160,16 @@ template <class T>
 TUTTI_INLINE batch<T> gelu_logistic(batch<T> x) {
   using B = batch<T>;
   const B y = xsimd::max(B(T{-40}), x);
-  const B twice = B(T(1.5957691216057308)) * y * xsimd::fma(y * y, B(T(0.044715)), B(T{1}));
+  const B twice = B(T(1.5957691216057308)) * y * multiply_add(y * y, B(T(0.044715)), B(T{1}));
   return y * logistic<T>(twice);
 }
 template <class T>
 TUTTI_INLINE batch<T> gelu_logistic_slope(batch<T> x) {
   using B = batch<T>;
   const B y = limit(x, T{-40}, T{40}), square = y * y;
-  const B s = logistic<T>(B(T(1.5957691216057308)) * y * xsimd::fma(square, B(T(0.044715)), B(T{1})));
-  const B slope = B(T(1.5957691216057308)) * xsimd::fma(square, B(T(3 * 0.044715)), B(T{1}));
-  return xsimd::fma(y * s * (B(T{1}) - s), slope, s);
+  const B s = logistic<T>(B(T(1.5957691216057308)) * y * multiply_add(square, B(T(0.044715)), B(T{1})));
+  const B slope = B(T(1.5957691216057308)) * multiply_add(square, B(T(3 * 0.044715)), B(T{1}));
+  return multiply_add(y * s * (B(T{1}) - s), slope, s);
 }
 
 }  // namespace

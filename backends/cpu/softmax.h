@@ -27,11 +27,15 @@ TUTTI_INLINE C largest_of(const T* x, int64_t n) {
   C most = -infinity<C>;
   int64_t i = 0;
   if (n >= lanes<C>) {
-    batch<C> m[4] = {vload(x), vload(x), vload(x), vload(x)};
-    for (; i + 4 * lanes<C> <= n; i += 4 * lanes<C>)
-      for (int k = 0; k < 4; ++k) m[k] = xsimd::max(m[k], vload(x + i + k * lanes<C>));
-    for (; i + lanes<C> <= n; i += lanes<C>) m[0] = xsimd::max(m[0], vload(x + i));
-    most = max_lanes(xsimd::max(xsimd::max(m[0], m[1]), xsimd::max(m[2], m[3])));
+    batch<C> a = vload(x), b = a, c = a, d = a;
+    for (; i + 4 * lanes<C> <= n; i += 4 * lanes<C>) {
+      a = xsimd::max(a, vload(x + i));
+      b = xsimd::max(b, vload(x + i + lanes<C>));
+      c = xsimd::max(c, vload(x + i + 2 * lanes<C>));
+      d = xsimd::max(d, vload(x + i + 3 * lanes<C>));
+    }
+    for (; i + lanes<C> <= n; i += lanes<C>) a = xsimd::max(a, vload(x + i));
+    most = max_lanes(xsimd::max(xsimd::max(a, b), xsimd::max(c, d)));
   }
   for (; i < n; ++i) most = load1(x + i) > most ? load1(x + i) : most;
   return most;
@@ -43,22 +47,21 @@ TUTTI_INLINE C sum_of_exp(const T* x, int64_t n, C shift, const Store& store) {
   const batch<C> s(shift);
   double total = 0;
   int64_t i = 0;
+  const auto next = [&](batch<C>& sum) {
+    const auto e = exp_normal<C>(vload(x + i) - s);
+    sum = sum + e;
+    store(i, lanes<C>, e);
+    i += lanes<C>;
+  };
   while (i + lanes<C> <= n) {
-    batch<C> sum[2] = {batch<C>(C(0)), batch<C>(C(0))};
+    batch<C> even(C(0)), odd(C(0));
     const int64_t end = n - i < 128 * lanes<C> ? n : i + 128 * lanes<C>;
-    for (; i + 2 * lanes<C> <= end; i += 2 * lanes<C>)
-      for (int k = 0; k < 2; ++k) {
-        const auto e = exp_normal<C>(vload(x + i + k * lanes<C>) - s);
-        sum[k] = sum[k] + e;
-        store(i + k * lanes<C>, lanes<C>, e);
-      }
-    if (i + lanes<C> <= end) {
-      const auto e = exp_normal<C>(vload(x + i) - s);
-      sum[0] = sum[0] + e;
-      store(i, lanes<C>, e);
-      i += lanes<C>;
+    while (i + 2 * lanes<C> <= end) {
+      next(even);
+      next(odd);
     }
-    total += static_cast<double>(sum_lanes(sum[0] + sum[1]));
+    if (i + lanes<C> <= end) next(even);
+    total += static_cast<double>(sum_lanes(even + odd));
   }
   if (i < n) {
     const auto e = exp_normal<C>(load_strided(x + i, 1, n - i, -infinity<C>) - s);
@@ -77,16 +80,14 @@ void block_statistics(const Line<T, N>& l, int64_t width, int64_t stride, C* mos
   for (int64_t i = 0; i < width; i += 4)
     for_batches<C>(l.n, [&](int64_t j, int64_t n) {
       const T* p = l.in[0] + i * stride + j * l.in_step[0];
-      const int64_t rows = width - i < 4 ? width - i : 4;
-      batch<C> v[4] = {low, low, low, low};
-      for (int64_t k = 0; k < rows; ++k) v[k] = load_strided(p + k * stride, l.in_step[0], n);
+      const auto at = [&](int64_t k) { return i + k < width ? load_strided(p + k * stride, l.in_step[0], n) : low; };
+      const auto v0 = at(0), v1 = at(1), v2 = at(2), v3 = at(3);
       const auto before = i ? batch<C>::load_aligned(most + j) : low;
-      const auto m = xsimd::max(before, xsimd::max(xsimd::max(v[0], v[1]), xsimd::max(v[2], v[3])));
+      const auto m = xsimd::max(before, xsimd::max(xsimd::max(v0, v1), xsimd::max(v2, v3)));
       const auto shift = xsimd::select(xsimd::abs(m) == batch<C>(infinity<C>), zero, m);
-      auto s = i ? batch<C>::load_aligned(sum + j) * exp_normal<C>(before - shift) : zero;
-      auto e = zero;
-      for (int64_t k = 0; k < rows; ++k) e = e + exp_normal<C>(v[k] - shift);
-      s = s + e;
+      auto s = (exp_normal<C>(v0 - shift) + exp_normal<C>(v1 - shift)) +
+               (exp_normal<C>(v2 - shift) + exp_normal<C>(v3 - shift));
+      if (i) s = multiply_add(batch<C>::load_aligned(sum + j), exp_normal<C>(before - shift), s);
       m.store_aligned(most + j);
       s.store_aligned(sum + j);
     });

@@ -16,14 +16,20 @@ int64_t one_line(const T* x, int64_t n) {
   int64_t i = 0;
   if constexpr (std::is_floating_point_v<C>) {
     if (n >= 2 * lanes<C>) {  // the value, then its first place
-      batch<C> m[4] = {vload(x), vload(x), vload(x), vload(x)};
+      batch<C> m0 = vload(x), m1 = m0, m2 = m0, m3 = m0;
       const auto take = [](batch<C>& a, batch<C> v) { a = xsimd::select(beats<largest>(v, a), v, a); };
-      for (; i + 4 * lanes<C> <= n; i += 4 * lanes<C>)
-        for (int k = 0; k < 4; ++k) take(m[k], vload(x + i + k * lanes<C>));
-      for (; i + lanes<C> <= n; i += lanes<C>) take(m[0], vload(x + i));
-      for (int k = 1; k < 4; ++k) take(m[0], m[k]);
+      for (; i + 4 * lanes<C> <= n; i += 4 * lanes<C>) {
+        take(m0, vload(x + i));
+        take(m1, vload(x + i + lanes<C>));
+        take(m2, vload(x + i + 2 * lanes<C>));
+        take(m3, vload(x + i + 3 * lanes<C>));
+      }
+      for (; i + lanes<C> <= n; i += lanes<C>) take(m0, vload(x + i));
+      take(m0, m1);
+      take(m2, m3);
+      take(m0, m2);
       alignas(64) C v[lanes<C>];
-      m[0].store_aligned(v);
+      m0.store_aligned(v);
       for (C e : v) best = beats<largest>(e, best) ? e : best;
       for (; i < n; ++i) best = beats<largest>(load1(x + i), best) ? load1(x + i) : best;
       const batch<C> wanted(best);
