@@ -6,11 +6,12 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// Uniform in [0, 1), with 24 bits (float32 and the half types) or 53 (float64).
+/// Uniform in [0, 1), with 24 bits (float32), 53 (float64), 11 (float16) or 8 (bfloat16): never rounded up to 1.
 Tensor rand(const Dims& shape, TensorOptions options = {}, Generator& generator = default_generator());
-/// Standard normal (Box-Muller).
+/// Standard normal (Box & Muller 1958, core/box_muller.h): the same bits on every instruction set. DTypeError unless
+/// floating.
 Tensor randn(const Dims& shape, TensorOptions options = {}, Generator& generator = default_generator());
-/// Uniform integers in [low, high).
+/// Uniform integers in [low, high). ValueError if there are none, or if the dtype does not hold them.
 Tensor randint(int64_t low, int64_t high, const Dims& shape, TensorOptions options = {.dtype = DType::int64},
                Generator& generator = default_generator());
 /// 1 with probability p, else 0. ValueError unless 0 <= p <= 1.
