@@ -179,7 +179,7 @@ TEST_CASE("special values of reductions") {
       CHECK(norm(Tensor::from({1, INFINITY, 2}, {3}, t)).item() == INFINITY);
       CHECK(norm(zeros({0}, {.dtype = t})).item() == 0);
     }
-    CHECK(var(Tensor::from({40000, 40001, 40002, 40003}, {4}), {0}, 0).item() == 1.25);
+    CHECK(var(Tensor::from({40000, 40001, 40002, 40003}, {4}), 0, 0).item() == 1.25);
   });
   CHECK(sum(ones({5000}, {.dtype = DType::uint8})).item() == 5000);
   CHECK(sum(ones({5000}, {.dtype = DType::uint8})).dtype() == DType::int64);
