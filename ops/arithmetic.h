@@ -1,4 +1,5 @@
-// Binary arithmetic with NumPy's broadcasting; a number takes the tensor's dtype.
+// Binary arithmetic with NumPy's broadcasting; a number takes the tensor's dtype (ValueError where an integer dtype
+// cannot hold it). Integers wrap around; bool has no arithmetic (DTypeError).
 #pragma once
 #include "tutti/core/tensor.h"
 

@@ -1,4 +1,6 @@
-// Comparisons (bool tensors, no gradient), logic, and selection by a condition.
+// Comparisons (bool tensors, no gradient), logic, and selection by a condition. Operands broadcast and must agree in
+// dtype and device; with an integer tensor a number must be one of its dtype's values (ValueError). Comparisons with
+// NaN are false, except ne.
 #pragma once
 #include "tutti/core/tensor.h"
 

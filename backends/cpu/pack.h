@@ -50,6 +50,10 @@ void pack(T* to, const char* from, DType dtype, int64_t stride, int64_t n) {
 /// to[i * stride] = from[i], stride in bytes.
 template <class T>
 void unpack(char* to, DType dtype, int64_t stride, const T* from, int64_t n) {
+  if (dtype == DType::boolean) {  // conditions, computed as 0 and 1
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i] != T{0};
+    return;
+  }
   for_any(dtype, [&]<class S>(S) {
     if constexpr (is_half<S> && std::is_same_v<T, float>) {
       if (stride == sizeof(S)) {
@@ -64,35 +68,46 @@ void unpack(char* to, DType dtype, int64_t stride, const T* from, int64_t n) {
   });
 }
 
+/// The transpose of n x n elements, n = 16 bytes' worth, from `from` to `to`. Strides in elements.
+template <class T>
+TUTTI_INLINE void transpose_block(T* to, int64_t to_stride, const T* from, int64_t from_stride) {
+  typedef T V __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
+  const auto in = [&](int64_t i) { return *reinterpret_cast<const V*>(from + i * from_stride); };
+  const auto put = [&](int64_t i, V v) { *reinterpret_cast<V*>(to + i * to_stride) = v; };
+  const V a = in(0), b = in(1);
+  if constexpr (sizeof(T) == 8) {
+    put(0, __builtin_shufflevector(a, b, 0, 2));
+    put(1, __builtin_shufflevector(a, b, 1, 3));
+  } else {
+    const V c = in(2), d = in(3);
+    const V ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const V cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    put(0, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
+    put(1, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
+    put(2, __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
+    put(3, __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7));
+  }
+}
+
 /// to[r * to_stride + c] = from[c * from_stride + r] for r < rows, c < cols. Strides in elements.
 template <class T>
 void transpose_tile(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t rows, int64_t cols) {
+  constexpr int64_t line = sizeof(T) < 4 ? 0 : 64 / sizeof(T), n = 16 / sizeof(T);
   int64_t r = 0;
-  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-    constexpr int64_t n = 16 / sizeof(T);
-    typedef T V __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
-    for (; r + n <= rows; r += n) {
-      T* const out = to + r * to_stride;
+  if constexpr (line > 0) {
+    alignas(64) T stage[line * line];
+    for (; r + line <= rows; r += line) {
       int64_t c = 0;
-      for (; c + n <= cols; c += n) {
-        const auto in = [&](int64_t i) { return *reinterpret_cast<const V*>(from + (c + i) * from_stride + r); };
-        const auto put = [&](int64_t i, V v) { *reinterpret_cast<V*>(out + i * to_stride + c) = v; };
-        if constexpr (n == 4) {
-          const V a = in(0), b = in(1), d = in(2), e = in(3);
-          const V ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-          const V de0 = __builtin_shufflevector(d, e, 0, 4, 1, 5), de1 = __builtin_shufflevector(d, e, 2, 6, 3, 7);
-          put(0, __builtin_shufflevector(ab0, de0, 0, 1, 4, 5));
-          put(1, __builtin_shufflevector(ab0, de0, 2, 3, 6, 7));
-          put(2, __builtin_shufflevector(ab1, de1, 0, 1, 4, 5));
-          put(3, __builtin_shufflevector(ab1, de1, 2, 3, 6, 7));
-        } else {
-          const V a = in(0), b = in(1);
-          put(0, __builtin_shufflevector(a, b, 0, 2));
-          put(1, __builtin_shufflevector(a, b, 1, 3));
-        }
+      for (; c + line <= cols; c += line) {
+        // Large strides are often powers of two, whose lines compete for one set of the cache: whole lines are read
+        // once, and written once.
+        for (int64_t i = 0; i < line; ++i) std::memcpy(stage + i * line, from + (c + i) * from_stride + r, 64);
+        for (int64_t i = 0; i < line; i += n)
+          for (int64_t j = 0; j < line; j += n)
+            transpose_block(to + (r + i) * to_stride + c + j, to_stride, stage + j * line + i, line);
       }
       for (; c < cols; ++c)
-        for (int64_t i = 0; i < n; ++i) out[i * to_stride + c] = from[c * from_stride + r + i];
+        for (int64_t i = 0; i < line; ++i) to[(r + i) * to_stride + c] = from[c * from_stride + r + i];
     }
   }
   for (; r < rows; ++r)

@@ -6,23 +6,23 @@
 namespace tutti {
 namespace {
 
-constexpr int64_t piece_size = 32768;              // elements per parallel piece
-constexpr int64_t chunk_size = 512;                // elements per buffer: a few of these stay in the first-level cache
-constexpr int64_t tile_rows = 16, tile_cols = 64;  // a row of 4-byte elements along the tile's rows is one cache line
-constexpr int64_t narrow = 16;                     // below, runs of the innermost axis are gathered into chunks
+constexpr int64_t piece_size = 32768;               // elements per parallel piece
+constexpr int64_t chunk_size = 512;                 // elements per buffer: a few of these stay in the first-level cache
+constexpr int64_t tile_rows = 16, tile_cols = 128;  // a row of 4-byte elements along the tile's rows is one cache line
+constexpr int64_t narrow = 16;                      // below, runs of the innermost axis are gathered into chunks
 constexpr int inputs = Operands::max - 1;
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /// How a run of the innermost axis is brought to the operation.
-enum class Access1 : uint8_t { direct, constant, packed, transposed };
+enum class Form : uint8_t { direct, constant, packed, transposed };
 
 template <class T>
 struct Walker {
   Operands& o;
   Stretch<T> stretch;
   const void* f;
-  Access1 access[Operands::max] = {};
+  Form access[Operands::max] = {};
   int last = 0;           // the innermost axis
   int64_t width = 1;      // its size
   bool buffered = false;  // some operand is packed
@@ -37,10 +37,10 @@ struct Walker {
 
   void classify() {
     for (int k = 0; k < o.count; ++k) {
-      access[k] = inner(k) == size && is_native(k) ? Access1::direct
-                  : k > 0 && inner(k) == 0         ? Access1::constant
-                                                   : Access1::packed;
-      buffered |= access[k] == Access1::packed;
+      access[k] = inner(k) == size && is_native(k) ? Form::direct
+                  : k > 0 && inner(k) == 0         ? Form::constant
+                                                   : Form::packed;
+      buffered |= access[k] == Form::packed;
     }
   }
 
@@ -61,12 +61,12 @@ struct Walker {
     int64_t step[inputs];
     bool any = buffered;
     for (int k = 1; k < o.count; ++k) {
-      step[k - 1] = access[k] != Access1::constant;
-      if (access[k] == Access1::constant) {
+      step[k - 1] = access[k] != Form::constant;
+      if (access[k] == Form::constant) {
         fill(constant[k - 1], k, at[k]);
         in[k - 1] = constant[k - 1];
       } else {
-        in[k - 1] = access[k] == Access1::transposed ? ready[k - 1] : reinterpret_cast<const T*>(at[k]);
+        in[k - 1] = access[k] == Form::transposed ? ready[k - 1] : reinterpret_cast<const T*>(at[k]);
       }
     }
     if (!any) return stretch(f, reinterpret_cast<T*>(at[0]), in, step, n);
@@ -80,11 +80,11 @@ struct Walker {
       const T* here[inputs];
       for (int k = 1; k < o.count; ++k) {
         here[k - 1] = in[k - 1] + begin * step[k - 1];
-        if (access[k] != Access1::packed) continue;
+        if (access[k] != Form::packed) continue;
         pack(buffer[k], at[k] + begin * inner(k), o.dtype[k], inner(k), m);
         here[k - 1] = buffer[k];
       }
-      const bool direct = access[0] == Access1::direct;
+      const bool direct = access[0] == Form::direct;
       T* out = direct ? reinterpret_cast<T*>(at[0]) + begin : buffer[0];
       stretch(f, out, here, step, m);
       if (!direct) unpack(at[0] + begin * inner(0), o.dtype[0], inner(0), out, m);
@@ -93,13 +93,13 @@ struct Walker {
 
   /// The only input, converted, without an operation.
   void copy(char* const* at, int64_t n) const {
-    if (access[0] == Access1::direct) {
+    if (access[0] == Form::direct) {
       T* to = reinterpret_cast<T*>(at[0]);
-      if (access[1] != Access1::constant) return pack(to, at[1], o.dtype[1], inner(1), n);
+      if (access[1] != Form::constant) return pack(to, at[1], o.dtype[1], inner(1), n);
       T value;
       pack(&value, at[1], o.dtype[1], 0, 1);
       for (int64_t i = 0; i < n; ++i) to[i] = value;
-    } else if (access[1] == Access1::direct) {
+    } else if (access[1] == Form::direct) {
       unpack(at[0], o.dtype[0], inner(0), reinterpret_cast<const T*>(at[1]), n);
     } else {
       alignas(64) T buffer[chunk_size];
@@ -202,7 +202,7 @@ struct Walker {
   /// The axis along which a strided input is contiguous, or -1.
   int transposed_axis() const {
     for (int k = 1; k < o.count; ++k) {
-      if (access[k] != Access1::packed || !is_native(k)) continue;
+      if (access[k] != Form::packed || !is_native(k)) continue;
       for (int i = 0; i < last; ++i)
         if (o.strides[k][i] == size && o.shape[i] >= 4) return i;
     }
@@ -213,32 +213,33 @@ struct Walker {
   void tiles(int axis) {
     buffered = false;
     for (int k = 0; k < o.count; ++k) {
-      if (k > 0 && access[k] == Access1::packed && is_native(k) && o.strides[k][axis] == size)
-        access[k] = Access1::transposed;
-      buffered |= access[k] == Access1::packed;
+      if (k > 0 && access[k] == Form::packed && is_native(k) && o.strides[k][axis] == size)
+        access[k] = Form::transposed;
+      buffered |= access[k] == Form::packed;
     }
-    Operands grid = o;  // one element per tile
-    grid.shape[axis] = (o.shape[axis] + tile_rows - 1) / tile_rows;
-    grid.shape[last] = (width + tile_cols - 1) / tile_cols;
+    // One element per tile. `axis` is walked fastest: the transposed input is then read along its rows, page by page.
+    Operands grid = o;
+    grid.shape[axis] = (width + tile_cols - 1) / tile_cols;
+    grid.shape[last] = (o.shape[axis] + tile_rows - 1) / tile_rows;
     for (int k = 0; k < o.count; ++k) {
-      grid.strides[k][axis] *= tile_rows;
-      grid.strides[k][last] *= tile_cols;
+      grid.strides[k][axis] = o.strides[k][last] * tile_cols;
+      grid.strides[k][last] = o.strides[k][axis] * tile_rows;
     }
     parallel_for(grid.shape.product(), piece_size / (tile_rows * tile_cols), [&](int64_t begin, int64_t end) {
       Cursor c(grid, begin);
       for (; begin < end; ++begin, c.advance(1))
-        tile(c.at, axis, least(tile_rows, o.shape[axis] - c.index[axis] * tile_rows),
-             least(tile_cols, width - c.index[last] * tile_cols));
+        tile(c.at, axis, least(tile_rows, o.shape[axis] - c.index[last] * tile_rows),
+             least(tile_cols, width - c.index[axis] * tile_cols));
     });
   }
 
   void tile(char* const* at, int axis, int64_t rows, int64_t cols) const {
-    if (!stretch && access[0] == Access1::direct && access[1] == Access1::transposed)
+    if (!stretch && access[0] == Form::direct && access[1] == Form::transposed)
       return transpose_tile(reinterpret_cast<T*>(at[0]), o.strides[0][axis] / size, reinterpret_cast<const T*>(at[1]),
                             inner(1) / size, rows, cols);
     alignas(64) T buffer[inputs][tile_rows * tile_cols];
     for (int k = 1; k < o.count; ++k)
-      if (access[k] == Access1::transposed)
+      if (access[k] == Form::transposed)
         transpose_tile(buffer[k - 1], tile_cols, reinterpret_cast<const T*>(at[k]), inner(k) / size, rows, cols);
     char* row[Operands::max];
     const T* ready[inputs] = {};
