@@ -9,6 +9,14 @@ void Dims::push(int64_t x) {
   v[n++] = x;
 }
 
+bool fits_memory(const Dims& shape, size_t element) {
+  size_t bytes = element;
+  for (int64_t n : shape)
+    if (n > 0 && (__builtin_mul_overflow(bytes, static_cast<size_t>(n), &bytes) || bytes > size_t{1} << 62))
+      return false;
+  return true;
+}
+
 Dims contiguous_strides(const Dims& shape) {
   Dims strides = shape;
   int64_t step = 1;

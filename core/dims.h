@@ -1,6 +1,7 @@
 // A list of at most 8 sizes, strides or axes, by value: trivially copyable, so that views and gradient closures can
 // hold it.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -44,6 +45,9 @@ struct Dims {
 };
 static_assert(std::is_trivially_copyable_v<Dims>);
 
+/// Whether the product of the non-zero sizes, times `element` bytes, stays below 2^62 (so that no stride and no byte
+/// count of such a shape overflows). Sizes must not be negative.
+bool fits_memory(const Dims& shape, size_t element);
 /// Row-major strides, in elements.
 Dims contiguous_strides(const Dims& shape);
 /// "[2, 3]".

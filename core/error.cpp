@@ -26,6 +26,7 @@ void append(std::string& to, const Dims& x) { to += to_string(x); }
 void append(std::string& to, DType x) { to += name_of(x); }
 void append(std::string& to, Device x) { to += to_string(x); }
 void append(std::string& to, double x) { append_number(to, x); }
+void append(std::string& to, float x) { append_number(to, x); }
 void append(std::string& to, long long x) { append_number(to, x); }
 void append(std::string& to, unsigned long long x) { append_number(to, x); }
 }  // namespace detail

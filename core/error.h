@@ -63,11 +63,16 @@ void append(std::string& to, const Dims& x);
 void append(std::string& to, DType x);
 void append(std::string& to, Device x);
 void append(std::string& to, double x);  // shortest form that reads back: 0.1, 3, 1e+20
+void append(std::string& to, float x);
 void append(std::string& to, long long x);
 void append(std::string& to, unsigned long long x);
 template <class T>
 void append_any(std::string& to, const T& x) {
-  if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+  if constexpr (std::is_same_v<T, bool>)
+    append(to, x ? "true" : "false");
+  else if constexpr (std::is_same_v<T, char>)
+    append(to, std::string_view(&x, 1));
+  else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
     append(to, static_cast<long long>(x));
   else if constexpr (std::is_integral_v<T>)
     append(to, static_cast<unsigned long long>(x));

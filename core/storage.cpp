@@ -34,8 +34,12 @@ void give(Block* block) noexcept {
 
 }  // namespace memory
 
+namespace {
+alignas(64) char nothing[64];  // where tensors without elements point: offsets from a null pointer are undefined
+}
+
 Storage::Storage(Device d, size_t n)
-    : device(d), block(memory::take(d, n)), data(block ? block->data : nullptr), bytes(n) {}
+    : device(d), block(memory::take(d, n)), data(block ? block->data : nothing), bytes(n) {}
 Storage::~Storage() { memory::give(block); }
 
 }  // namespace tutti

@@ -41,7 +41,7 @@ struct Storage {
 
   const Device device;
   memory::Block* const block;
-  void* const data;  ///< null if there are no bytes
+  void* const data;  ///< never null, even without bytes
   const size_t bytes;
   std::atomic<uint32_t> version{0};  ///< counts changes in place
 };

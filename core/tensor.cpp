@@ -1,61 +1,56 @@
 #include "tutti/core/tensor.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "tutti/core/error.h"
+#include "tutti/core/host_copy.h"
 
 namespace tutti {
 namespace {
 
-/// f(element offset) for every element in row-major order.
-template <class F>
-void for_each_offset(const TensorImpl& t, F&& f) {
-  const int64_t count = t.shape.product();
-  Dims index = t.shape;
-  for (int i = 0; i < index.n; ++i) index[i] = 0;
-  int64_t at = t.offset;
-  for (int64_t k = 0; k < count; ++k) {
-    f(at);
-    for (int i = t.shape.n - 1; i >= 0; --i) {
-      at += t.strides[i];
-      if (++index[i] < t.shape[i]) break;
-      at -= index[i] * t.strides[i];
-      index[i] = 0;
-    }
-  }
-}
+template <class T>
+constexpr bool is_half = std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
 
+/// Truncates to integers, to the nearest one that exists (NaN to 0), for an ordinary cast would be undefined.
 template <class To, class From>
 To convert(From x) {
-  if constexpr (std::is_same_v<From, bfloat16> || std::is_same_v<From, float16>)
-    return static_cast<To>(static_cast<float>(x));
+  if constexpr (std::is_same_v<To, From>)
+    return x;
+  else if constexpr (is_half<From>)
+    return convert<To>(static_cast<float>(x));
+  else if constexpr (is_half<To>)
+    return To::from(static_cast<float>(x));
+  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>)
+    return x != x                                                   ? To{0}
+           : x <= static_cast<From>(std::numeric_limits<To>::min()) ? std::numeric_limits<To>::min()
+           : x >= static_cast<From>(std::numeric_limits<To>::max()) ? std::numeric_limits<To>::max()
+                                                                    : static_cast<To>(x);
   else
     return static_cast<To>(x);
 }
 
-/// A copy of the bytes of the whole storage in host memory, or the storage's own where it is the CPU's.
-const char* host_bytes(const Storage& s, std::vector<char>& copy) {
-  if (s.device == cpu) return static_cast<const char*>(s.data);
-  copy.resize(s.bytes);
-  backend(s.device).copy(copy.data(), cpu, s.data, s.device, s.bytes);
-  return copy.data();
+/// ShapeError unless such a tensor can exist; its bytes.
+size_t bytes_of(const Dims& shape, DType dtype) {
+  for (int64_t n : shape)
+    if (n < 0) throw ShapeError(message("a tensor's size cannot be negative: ", shape));
+  if (!fits_memory(shape, size_of(dtype))) throw ShapeError(message("a tensor of shape ", shape, " is too large"));
+  return static_cast<size_t>(shape.product()) * size_of(dtype);
 }
 
-void check_count(size_t values, const Dims& shape) {
-  if (static_cast<int64_t>(values) != shape.product())
+Output output_for(size_t values, const Dims& shape, DType dtype) {
+  if (bytes_of(shape, dtype) != values * size_of(dtype))
     throw ShapeError(
         message("Tensor::from: ", values, " values for shape ", shape, " (", shape.product(), " elements)"));
+  return output(shape, dtype, cpu);
 }
 
 }  // namespace
 
 Output output(const Dims& shape, DType dtype, Device device) {
-  size_t bytes = size_of(dtype);
-  for (int64_t n : shape) {
-    if (n < 0) throw ShapeError(message("a tensor's size cannot be negative: ", shape));
-    if (__builtin_mul_overflow(bytes, static_cast<size_t>(n), &bytes) || bytes > size_t{1} << 62)
-      throw ShapeError(message("a tensor of shape ", shape, " is too large"));
-  }
+  const size_t bytes = bytes_of(shape, dtype);
   auto impl = std::make_shared<TensorImpl>();
   impl->shape = shape;
   impl->strides = contiguous_strides(shape);
@@ -73,6 +68,7 @@ Output Output::view(const Dims& shape, const Dims& strides, int64_t offset) cons
 }
 
 View view(const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset) {
+  if (!fits_memory(shape, 1)) throw ShapeError(message("a view of shape ", shape, " is too large"));
   auto impl = std::make_shared<TensorImpl>();
   impl->storage = x.impl()->storage;
   impl->shape = shape;
@@ -90,36 +86,30 @@ int normalize_dim(const char* op, int64_t axis, const Tensor& x) {
 }
 
 Tensor Tensor::from(std::initializer_list<double> values, const Dims& shape, DType dtype) {
-  check_count(values.size(), shape);
-  Output out = output(shape, dtype, cpu);
+  const Output out = output_for(values.size(), shape, dtype);
   tutti::visit(dtype, [&]<class T>(T) {
     T* p = out.data<T>();
     for (double v : values) {
-      if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
-        *p++ = T::from(static_cast<float>(v));
-      else
-        *p++ = static_cast<T>(v);
+      if (std::is_integral_v<T> && dtype != DType::boolean && convert<double>(convert<T>(v)) != std::trunc(v))
+        throw ValueError(message("Tensor::from: ", v, " does not fit ", dtype));
+      *p++ = convert<T>(v);
     }
   });
   return Tensor(Access::handle(out));
 }
 
 template <class T>
-Tensor Tensor::from(const std::vector<T>& values, const Dims& shape) {
-  check_count(values.size(), shape);
-  Output out = output(shape, dtype_of<T>(), cpu);
-  if constexpr (std::is_same_v<T, bool>)
-    std::copy(values.begin(), values.end(), out.data<bool>());
-  else if (!values.empty())
-    std::memcpy(out.data(), values.data(), values.size() * sizeof(T));
+Tensor Tensor::from(const T* values, size_t count, const Dims& shape) {
+  const Output out = output_for(count, shape, dtype_of<T>());
+  if (count) std::memcpy(out.data(), values, count * sizeof(T));
   return Tensor(Access::handle(out));
 }
-template Tensor Tensor::from(const std::vector<float>&, const Dims&);
-template Tensor Tensor::from(const std::vector<double>&, const Dims&);
-template Tensor Tensor::from(const std::vector<int64_t>&, const Dims&);
-template Tensor Tensor::from(const std::vector<int32_t>&, const Dims&);
-template Tensor Tensor::from(const std::vector<uint8_t>&, const Dims&);
-template Tensor Tensor::from(const std::vector<bool>&, const Dims&);
+
+Tensor Tensor::from(const std::vector<bool>& values, const Dims& shape) {
+  const Output out = output_for(values.size(), shape, DType::boolean);
+  std::copy(values.begin(), values.end(), out.data<bool>());
+  return Tensor(Access::handle(out));
+}
 
 int64_t Tensor::size(int64_t axis) const {
   if (axis < -rank() || axis >= rank())
@@ -164,20 +154,33 @@ double Tensor::item() const {
 
 template <class T>
 std::vector<T> Tensor::to_vector() const {
+  const HostCopy host(*this);
   std::vector<T> out;
-  if (numel() == 0) return out;
   out.reserve(static_cast<size_t>(numel()));
-  std::vector<char> copy;
-  const char* bytes = host_bytes(*impl_->storage, copy);
   tutti::visit(dtype(), [&]<class S>(S) {
-    for_each_offset(*impl_, [&](int64_t at) { out.push_back(convert<T>(reinterpret_cast<const S*>(bytes)[at])); });
+    const S* p = reinterpret_cast<const S*>(host.data());
+    for (int64_t i = 0; i < numel(); ++i) out.push_back(convert<T>(p[i]));
   });
   return out;
 }
+
+void Tensor::undefined() { throw ValueError("the tensor is undefined: it has no value, shape or dtype"); }
+
+template Tensor Tensor::from(const float*, size_t, const Dims&);
+template Tensor Tensor::from(const double*, size_t, const Dims&);
+template Tensor Tensor::from(const bfloat16*, size_t, const Dims&);
+template Tensor Tensor::from(const float16*, size_t, const Dims&);
+template Tensor Tensor::from(const int64_t*, size_t, const Dims&);
+template Tensor Tensor::from(const int32_t*, size_t, const Dims&);
+template Tensor Tensor::from(const uint8_t*, size_t, const Dims&);
+template Tensor Tensor::from(const bool*, size_t, const Dims&);
 template std::vector<float> Tensor::to_vector() const;
 template std::vector<double> Tensor::to_vector() const;
+template std::vector<bfloat16> Tensor::to_vector() const;
+template std::vector<float16> Tensor::to_vector() const;
 template std::vector<int64_t> Tensor::to_vector() const;
 template std::vector<int32_t> Tensor::to_vector() const;
 template std::vector<uint8_t> Tensor::to_vector() const;
+template std::vector<bool> Tensor::to_vector() const;
 
 }  // namespace tutti

@@ -4,6 +4,8 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include "tutti/core/dims.h"
@@ -34,25 +36,37 @@ class Tensor {
   Tensor() = default;  ///< undefined: no value at all
 
   /// A contiguous CPU tensor with these values in row-major order. ShapeError if the counts differ.
-  /// `Tensor::from({1, 2, 3, 4}, {2, 2})` is float32.
+  /// `Tensor::from({1, 2, 3, 4}, {2, 2})` is float32. ValueError on a number that an integer dtype cannot hold.
   static Tensor from(std::initializer_list<double> values, const Dims& shape, DType dtype = DType::float32);
-  /// The same from a vector; the dtype is the vector's element type.
+  /// The same from a vector, a span or an array; the dtype is the element type: float, double, bfloat16, float16,
+  /// int64_t, int32_t, uint8_t or bool.
   template <class T>
-  static Tensor from(const std::vector<T>& values, const Dims& shape);
+  static Tensor from(const std::vector<T>& values, const Dims& shape) {
+    return from(values.data(), values.size(), shape);
+  }
+  static Tensor from(const std::vector<bool>& values, const Dims& shape);
+  template <class T>
+  static Tensor from(std::span<T> values, const Dims& shape) {
+    return from<std::remove_const_t<T>>(values.data(), values.size(), shape);
+  }
+  template <class T>
+  static Tensor from(const T* values, size_t count, const Dims& shape);
 
   bool defined() const { return impl_ != nullptr; }
-  const Dims& shape() const { return impl_->shape; }
-  const Dims& strides() const { return impl_->strides; }
+  // From here on everything is a ValueError on an undefined tensor.
+  const Dims& shape() const { return get().shape; }
+  const Dims& strides() const { return get().strides; }
   int64_t size(int64_t axis) const;  ///< negative counts from the end; IndexError out of range
-  int rank() const { return impl_->shape.n; }
-  int64_t numel() const { return impl_->shape.product(); }
-  DType dtype() const { return impl_->dtype; }
-  Device device() const { return impl_->storage->device; }
-  bool is_contiguous() const;
+  int rank() const { return get().shape.n; }
+  int64_t numel() const { return get().shape.product(); }
+  DType dtype() const { return get().dtype; }
+  Device device() const { return get().storage->device; }
+  bool is_contiguous() const;  ///< row-major without gaps
 
   /// The first element's address on the tensor's device.
   const void* data() const {
-    return static_cast<const char*>(impl_->storage->data) + static_cast<size_t>(impl_->offset) * size_of(dtype());
+    const TensorImpl& t = get();
+    return static_cast<const char*>(t.storage->data) + static_cast<size_t>(t.offset) * size_of(t.dtype);
   }
   /// The same, typed; DTypeError if T is not the tensor's element type.
   template <class T>
@@ -64,12 +78,12 @@ class Tensor {
   double at(const Dims& index) const;
   /// The only element; ShapeError if there are more.
   double item() const;
-  /// All elements in row-major order, converted to T (float, double, int64_t, int32_t, uint8_t).
+  /// All elements in row-major order, converted to T (any element type; integers truncate and saturate, NaN gives 0).
   template <class T>
   std::vector<T> to_vector() const;
 
   // The gradient graph: defined in autograd/.
-  bool requires_grad() const { return impl_->node != nullptr; }
+  bool requires_grad() const { return get().node != nullptr; }
   /// Makes this a leaf whose grad() backward fills. AutogradError on integers and on results of operations.
   Tensor& requires_grad_(bool on = true);
   /// The accumulated gradient of a leaf; undefined if there is none yet.
@@ -92,6 +106,11 @@ class Tensor {
   friend class View;
   friend struct Access;
   explicit Tensor(std::shared_ptr<TensorImpl> impl) : impl_(std::move(impl)) {}
+  const TensorImpl& get() const {
+    if (!impl_) undefined();
+    return *impl_;
+  }
+  [[noreturn]] static void undefined();
   void check_dtype(DType wanted) const;
   std::shared_ptr<TensorImpl> impl_;
 };

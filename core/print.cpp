@@ -1,0 +1,214 @@
+#include "tutti/core/print.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <ostream>
+#include <vector>
+
+#include "tutti/core/error.h"
+
+namespace tutti {
+namespace {
+
+/// The indices of an axis that are shown; -1 stands for "...".
+std::vector<int64_t> shown(int64_t size, bool summarise, int64_t edge) {
+  std::vector<int64_t> list;
+  for (int64_t i = 0; i < size; ++i) {
+    if (summarise && size > 2 * edge && i == edge) {
+      list.push_back(-1);
+      i = size - edge;
+    }
+    if (i < size) list.push_back(i);
+  }
+  return list;
+}
+
+std::string digits(double v, std::chars_format format, int precision = -1) {
+  char text[512];
+  const auto end = precision < 0 ? std::to_chars(text, text + sizeof text, v, format)
+                                 : std::to_chars(text, text + sizeof text, v, format, precision);
+  return {text, end.ptr};
+}
+std::string digits(float v, std::chars_format format) {
+  char text[128];
+  return {text, std::to_chars(text, text + sizeof text, v, format).ptr};
+}
+
+/// A number as sign and digits before the point, digits after it, and exponent ("e+05" or nothing).
+struct Number {
+  std::string whole, fraction, exponent;
+};
+
+/// The shortest digits that read back, or `precision` after the point if those are fewer.
+template <class T>
+Number split(T v, bool scientific, int precision) {
+  const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
+  const auto parts = [](const std::string& s) {
+    const size_t e = std::min(s.find('e'), s.size()), point = std::min(s.find('.'), e);
+    return Number{s.substr(0, point), point < e ? s.substr(point + 1, e - point - 1) : "", s.substr(e)};
+  };
+  Number n = parts(digits(v, format));
+  if (static_cast<int>(n.fraction.size()) > precision) {
+    n = parts(digits(static_cast<double>(v), format, precision));
+    while (!n.fraction.empty() && n.fraction.back() == '0') n.fraction.pop_back();
+  }
+  return n;
+}
+
+/// Turns the shown numbers into texts of one width, by NumPy's rules.
+template <class T>
+std::vector<std::string> format_floats(const std::vector<T>& values, int precision) {
+  double largest = 0, smallest = INFINITY;
+  for (T v : values) {
+    const double a = std::abs(static_cast<double>(v));
+    if (a == 0 || !std::isfinite(a)) continue;
+    largest = std::max(largest, a);
+    smallest = std::min(smallest, a);
+  }
+  const bool scientific = largest > 0 && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1000);
+  std::vector<Number> numbers;
+  size_t whole = 1, fraction = 0;
+  for (T v : values) {
+    if (!std::isfinite(static_cast<double>(v))) {
+      numbers.push_back({std::isnan(static_cast<double>(v)) ? "nan" : v > 0 ? "inf" : "-inf", "", ""});
+      continue;
+    }
+    numbers.push_back(split(v, scientific, precision));
+    whole = std::max(whole, numbers.back().whole.size());
+    fraction = std::max(fraction, numbers.back().fraction.size());
+  }
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < values.size(); ++i) {
+    Number& n = numbers[i];
+    if (!std::isfinite(static_cast<double>(values[i]))) {
+      texts.push_back(n.whole);
+      continue;
+    }
+    // 1.5e+08 and 1.0e+00, but 1.5 and "1. ".
+    n.fraction.append(fraction - n.fraction.size(), scientific ? '0' : ' ');
+    texts.push_back(std::string(whole - n.whole.size(), ' ') + n.whole + "." + n.fraction + n.exponent);
+  }
+  return texts;
+}
+
+template <class T>
+std::vector<std::string> format(const std::vector<T>& values, int precision) {
+  std::vector<std::string> texts;
+  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) {
+    std::vector<float> wide;
+    for (T v : values) wide.push_back(static_cast<float>(v));
+    texts = format_floats(wide, precision);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    texts = format_floats(values, precision);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    for (bool v : values) texts.push_back(v ? "True" : "False");
+  } else {
+    for (T v : values) texts.push_back(std::to_string(v));
+  }
+  size_t width = 0;
+  for (const auto& s : texts) width = std::max(width, s.size());
+  for (auto& s : texts) s.insert(0, width - s.size(), ' ');
+  return texts;
+}
+
+class Printer {
+ public:
+  Printer(const Tensor& x, const PrintOptions& options) : x_(x), options_(options) {
+    summarised_ = x.numel() > options.threshold;
+    for (int64_t n : x.shape()) axes_.push_back(shown(n, summarised_, std::max<int64_t>(1, options.edge_items)));
+    tutti::visit(x.dtype(), [&]<class T>(T) {
+      std::vector<T> values;
+      collect(values, 0, static_cast<const char*>(x.data()));
+      texts_ = format(values, std::clamp(options.precision, 0, 64));
+    });
+  }
+
+  std::string text() {
+    std::string s = "Tensor(";
+    if (x_.numel() == 0) {
+      s += "[]";
+    } else {
+      put(s, 0, static_cast<int>(s.size()));
+    }
+    if (x_.numel() == 0 || summarised_) s += message(", shape=", x_.shape());
+    if (x_.dtype() != DType::float32 && x_.dtype() != DType::int64 && x_.dtype() != DType::boolean)
+      s += message(", dtype=", x_.dtype());
+    if (x_.device() != cpu) s += message(", device=", x_.device());
+    return s + ")";
+  }
+
+ private:
+  /// The shown elements in order.
+  template <class T>
+  void collect(std::vector<T>& values, int axis, const char* at) {
+    if (x_.numel() == 0) return;
+    if (axis == x_.rank()) {
+      T v;
+      backend(x_.device()).copy(&v, cpu, at, x_.device(), sizeof v);
+      values.push_back(v);
+      return;
+    }
+    for (int64_t i : axes_[static_cast<size_t>(axis)])
+      if (i >= 0) collect(values, axis + 1, at + i * x_.strides()[axis] * static_cast<int64_t>(sizeof(T)));
+  }
+
+  void put(std::string& s, int axis, int indent) {
+    if (axis == x_.rank()) {
+      s += texts_[next_++];
+      return;
+    }
+    s += '[';
+    ++indent;
+    const bool innermost = axis == x_.rank() - 1;
+    const auto& list = axes_[static_cast<size_t>(axis)];
+    // What must fit behind a word: a comma, or the closing brackets.
+    const size_t room = static_cast<size_t>(std::max(1, options_.line_width - std::max(1, axis + 1)));
+    size_t line = s.rfind('\n') == std::string::npos ? s.size() : s.size() - s.rfind('\n') - 1;
+    for (size_t k = 0; k < list.size(); ++k) {
+      if (innermost) {
+        const std::string& word = list[k] < 0 ? ellipsis_ : texts_[next_++];
+        if (k > 0) {
+          s += ',';
+          if (line + 2 + word.size() > room) {
+            s += '\n' + std::string(static_cast<size_t>(indent), ' ');
+            line = static_cast<size_t>(indent);
+          } else {
+            s += ' ';
+            line += 2;
+          }
+        }
+        s += word;
+        line += word.size();
+      } else {
+        if (k > 0) {
+          s += ',' + std::string(static_cast<size_t>(x_.rank() - 1 - axis), '\n');
+          s.append(static_cast<size_t>(indent), ' ');
+        }
+        if (list[k] < 0)
+          s += ellipsis_;
+        else
+          put(s, axis + 1, indent);
+      }
+    }
+    s += ']';
+  }
+
+  const Tensor& x_;
+  const PrintOptions& options_;
+  std::vector<std::vector<int64_t>> axes_;
+  std::vector<std::string> texts_;
+  size_t next_ = 0;
+  bool summarised_ = false;
+  const std::string ellipsis_ = "...";
+};
+
+}  // namespace
+
+std::string to_string(const Tensor& x, const PrintOptions& options) {
+  return x.defined() ? Printer(x, options).text() : "Tensor()";
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& x) { return out << to_string(x); }
+
+}  // namespace tutti

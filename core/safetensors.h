@@ -1,0 +1,23 @@
+// The safetensors file format: named tensors behind a JSON header. Everything is validated before memory is allocated;
+// files are written under a temporary name and renamed.
+#pragma once
+#include <map>
+#include <string>
+
+#include "tutti/core/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace tutti {
+
+/// CPU tensors by name. IoError naming the file and the tensor: header length beyond the file, offsets outside it or
+/// overlapping or with holes, a range that does not match shape and dtype, a negative or overflowing shape, a duplicate
+/// key, an unknown dtype, truncated data.
+std::map<std::string, Tensor> load_safetensors(const std::string& path);
+/// The texts that were saved beside the tensors.
+std::map<std::string, std::string> load_safetensors_metadata(const std::string& path);
+/// From any device and any strides. ValueError on an undefined tensor; IoError if the file cannot be written.
+void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
+                      const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace tutti
+#pragma GCC visibility pop
