@@ -4,7 +4,7 @@
 
 #include "support/op_test.h"
 #include "tutti/autograd/node.h"
-#include "tutti/core/serialize.h"
+#include "tutti/core/safetensors.h"
 #include "tutti/nn/optim/adam.h"
 #include "tutti/nn/optim/clip.h"
 #include "tutti/nn/optim/sgd.h"
