@@ -17,6 +17,29 @@ using namespace tutti;
 using memory::Allocator;
 using memory::Block;
 
+#if defined(__SANITIZE_ADDRESS__)
+#define TUTTI_TEST_ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TUTTI_TEST_ASAN
+#endif
+#endif
+#ifdef TUTTI_TEST_ASAN
+#include <sanitizer/asan_interface.h>
+
+TEST_CASE("the address sanitizer sees the use of a dropped tensor, and what lies behind a living one") {
+  for (int64_t n : {13, 5000, 300000}) {
+    Tensor x = Tensor::from(std::vector<uint8_t>(static_cast<size_t>(n), 1), {n});
+    const auto* p = x.data<uint8_t>();
+    CHECK_FALSE(__asan_address_is_poisoned(p + n - 1));
+    CHECK(__asan_address_is_poisoned(p + n));
+    x = Tensor();
+    CHECK(__asan_address_is_poisoned(p));
+    CHECK(__asan_address_is_poisoned(p + n - 1));
+  }
+}
+#endif
+
 namespace {
 
 // A device with little memory, which counts what it lends.
