@@ -1,6 +1,7 @@
 // The settings of the comparison, written down before it was run; the same for both arms. README.md here says how the
 // learning rate was chosen (on validation images, the same trials for both arms).
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -22,11 +23,12 @@ struct Protocol {
   int64_t training_images = 1000, test_images = 10000;
 
   // Training.
-  int64_t batch = 50, steps = 1200, warmup = 60;
+  int64_t batch = 50, steps = 1200;
   double lr = 3e-3, weight_decay = 0.05;
   int64_t shift = 2;  // random shifts of up to this many pixels, and random mirroring
   bool augment = true;
 
+  int64_t warmup() const { return std::max<int64_t>(1, steps / 20); }  // linear, then cosine to 0
   int64_t tokens() const { return (28 / patch) * (28 / patch); }
 };
 

@@ -145,7 +145,7 @@ nlohmann::json json(const Findings& f) {
         {"training_images", p.training_images},
         {"batch", p.batch},
         {"steps", p.steps},
-        {"warmup", p.warmup},
+        {"warmup", p.warmup()},
         {"lr", p.lr},
         {"weight_decay", p.weight_decay},
         {"shift", p.shift},

@@ -57,8 +57,8 @@ std::optional<Outcome> train(const Arm& arm, const Protocol& p, const RunData& d
                              const std::function<bool(int64_t step)>& keep_going) {
   examples::Classifier model = seeded(arm, seed);
   optim::AdamW optimizer(parameter_groups(model, p.weight_decay), {.lr = p.lr});
-  optim::Scheduler schedule(
-      optimizer, optim::chained(optim::linear_warmup(p.warmup), p.warmup, optim::cosine(p.steps - p.warmup)));
+  optim::Scheduler schedule(optimizer, optim::chained(optim::linear_warmup(p.warmup()), p.warmup(),
+                                                      optim::cosine(std::max<int64_t>(1, p.steps - p.warmup()))));
 
   Generator subset_draw(seed);  // of its own, so that both arms see the same images whatever their weights drew
   const Tensor positions = slice(randperm(data.train.labels.size(0), subset_draw), 0, 0, p.training_images);
