@@ -35,6 +35,8 @@ void add_options(CLI::App& app, Options& o) {
   number("--batch", o.protocol.batch, "Images in a step");
   number("--training-images", o.protocol.training_images, "Training images, drawn per seed");
   number("--test-images", o.protocol.test_images, "Test images, the first ones");
+  number("--validation", o.protocol.validation_images,
+         "For tuning: train and test on disjoint training images, this many to test on; the test images stay unseen");
   number("--patch", o.protocol.patch, "Side of a patch in pixels; divides 28");
   number("--dim", o.protocol.dim, "Width of the model");
   number("--heads", o.protocol.heads, "Attention heads");
@@ -74,11 +76,23 @@ void train_all(const Options& o, const Fashion& fashion, Findings& f, examples::
   }
 }
 
+/// The images that this comparison trains and tests on.
+Fashion load(const Options& o) {
+  Fashion f = load_fashion(o.data);
+  const int64_t all = f.train.labels.size(0), held = std::min(o.protocol.validation_images, all / 2);
+  if (held > 0) {
+    f.test = subset(f.train, tutti::arange(all - held, all, 1, {.dtype = tutti::DType::int64}));
+    f.train = subset(f.train, tutti::arange(all - held));
+  } else {
+    f.test = subset(f.test, tutti::arange(std::min(o.protocol.test_images, f.test.labels.size(0))));
+  }
+  return f;
+}
+
 int compare(Options& o) {
   check(o.protocol);
   const auto start = std::chrono::steady_clock::now();
-  Fashion fashion = load_fashion(o.data);
-  fashion.test = subset(fashion.test, tutti::arange(std::min(o.protocol.test_images, fashion.test.labels.size(0))));
+  const Fashion fashion = load(o);
   Findings f{.protocol = o.protocol,
              .match = o.match,
              .data = o.data,

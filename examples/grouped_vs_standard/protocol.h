@@ -21,6 +21,7 @@ struct Protocol {
 
   // Data: a subset of the training images per seed (shared by the arms), all test images.
   int64_t training_images = 1000, test_images = 10000;
+  int64_t validation_images = 0;  // > 0: test on this many of the training images instead (set apart from training)
 
   // Training.
   int64_t batch = 50, steps = 1200;

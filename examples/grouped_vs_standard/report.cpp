@@ -57,13 +57,14 @@ std::string table(const Findings& f) {
   const Protocol& p = f.protocol;
   const bool fewer = static_cast<int64_t>(f.seeds.size()) < protocol_seeds;
   std::string out = fmt::format(
-      "\nFashion-MNIST ({}): {} training and {} test images, {}x{} patches ({} tokens), width {}, {} layers, {} heads, "
+      "\nFashion-MNIST ({}): {} training and {} {} images, {}x{} patches ({} tokens), width {}, {} layers, {} heads, "
       "{} groups;\n"
       "{} steps of {}, AdamW at {} with warm-up and cosine, weight decay {}, {}; parameters matched by {}.\n"
       "{}; {} of {} seeds finished in {:.0f} s.\n\n",
       f.data, p.training_images,
-      f.outcomes[0].empty() ? p.test_images : static_cast<int64_t>(f.outcomes[0][0].correct.size()), p.patch, p.patch,
-      p.tokens(), p.dim, p.layers, p.heads, p.groups, p.steps, p.batch, p.lr, p.weight_decay,
+      f.outcomes[0].empty() ? p.test_images : static_cast<int64_t>(f.outcomes[0][0].correct.size()),
+      p.validation_images > 0 ? "validation" : "test", p.patch, p.patch, p.tokens(), p.dim, p.layers, p.heads, p.groups,
+      p.steps, p.batch, p.lr, p.weight_decay,
       p.augment ? fmt::format("random shifts of {} pixels and mirroring", p.shift) : "no augmentation", f.match,
       f.environment, f.seeds.size(), f.seeds_wanted, f.seconds);
 
@@ -143,6 +144,7 @@ nlohmann::json json(const Findings& f) {
         {"groups", p.groups},
         {"layers", p.layers},
         {"training_images", p.training_images},
+        {"validation_images", p.validation_images},
         {"batch", p.batch},
         {"steps", p.steps},
         {"warmup", p.warmup()},
