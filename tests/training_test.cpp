@@ -79,11 +79,15 @@ TEST_CASE("training: bit-identical weights with 1, 2 and 6 threads, and inside t
       set_num_threads(threads);
       CHECK(train(start) == one);
     }
+#ifdef _OPENMP
     std::vector<float> inside[2];
 #pragma omp parallel for num_threads(2)
     for (int i = 0; i < 2; ++i) inside[i] = train(start);
     CHECK(inside[0] == one);
     CHECK(inside[1] == one);
+#else
+    WARN("skipped: the tests were built without OpenMP");
+#endif
     set_num_threads(0);
   }
 }

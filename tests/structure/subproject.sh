@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # As a part of another project (add_subdirectory, FetchContent) the library is quiet: no tests, examples, install rules,
-# warnings as errors, or flags of its own. Only configures.
+# warnings as errors, flags or messages of its own. Only configures.
 #   subproject.sh <source> <scratch> [cmake options...]
 set -euo pipefail
 source=$1 scratch=$2
@@ -31,7 +31,20 @@ add_executable(user \${CMAKE_BINARY_DIR}/main.cpp)
 target_link_libraries(user PRIVATE tutti::tutti)
 CMAKE
 cmake -S "$scratch" -B "$scratch/build" "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
-if grep -iE 'warning|tutti' "$scratch/log" | grep -v 'Build files have been written'; then
+if grep -vE '^-- (The CXX compiler identification|Detecting CXX|Check for working CXX|Configuring done|Generating done|Build files)' \
+  "$scratch/log"; then
   echo "configuring is not quiet" >&2
   exit 1
 fi
+
+# A missing dependency is reported with the name of its Debian package.
+for missing in dnnl:libdnnl-dev xsimd:libxsimd-dev ZLIB:zlib1g-dev; do
+  if cmake -S "$scratch" -B "$scratch/missing" "$@" "-DCMAKE_DISABLE_FIND_PACKAGE_${missing%:*}=ON" >"$scratch/log" 2>&1 ||
+    ! tr -s ' \n' ' ' <"$scratch/log" |
+    grep "Tutti needs ${missing%:*}, which was not found. On Debian: apt-get install ${missing#*:}" >/dev/null; then
+    cat "$scratch/log" >&2
+    echo "without ${missing%:*} there is no word of the Debian package ${missing#*:}" >&2
+    exit 1
+  fi
+  rm -rf "$scratch/missing"
+done
