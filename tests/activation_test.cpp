@@ -51,7 +51,7 @@ TEST_CASE("activations: values and gradients") {
   activation_test("gelu tanh", gelu_tanh, [](double x) { return static_cast<double>(exact_gelu_tanh(x)); });
 }
 
-TEST_CASE("relu keeps NaN; its gradient at 0 is 0 and passes a NaN's") {
+TEST_CASE("relu keeps NaN, and its gradient at 0 is 0 and passes a NaN's") {
   for_each_isa([](const char* isa) {
     INFO(isa);
     Tensor x = Tensor::from({std::nan(""), -1, 2, 0}, {4}).requires_grad_();

@@ -228,7 +228,7 @@ TEST_CASE("attention: large scores, and rows of the most negative numbers") {
   CHECK(scaled_dot_product_attention(q, k * 0.0, v, {.mask = lowest}).at({0, 0, 1, 0}) == Approx(2));
 }
 
-TEST_CASE("attention: a fully masked row gives zeros; NaN behind a mask reaches nothing") {
+TEST_CASE("attention: a fully masked row gives zeros, and NaN behind a mask reaches nothing") {
   for_each_isa([](const char* isa) {
     for (DType dtype : {DType::float32, DType::float64}) {
       INFO(isa << " " << tutti::name_of(dtype));
@@ -280,7 +280,7 @@ TEST_CASE("attention: a fully masked row gives zeros; NaN behind a mask reaches 
   });
 }
 
-TEST_CASE("attention: the output is laid out [B, T, H, D]; packed is the same, bit for bit") {
+TEST_CASE("attention: the output is laid out (B, T, H, D), and packed is the same, bit for bit") {
   const Tensor qkv = random_tensor({2, 70, 3, 3, 20}, DType::float32, 8).requires_grad_();
   const auto part = [&](int64_t i) { return transpose(select(qkv, 2, i), 1, 2); };
   for (bool causal : {false, true}) {

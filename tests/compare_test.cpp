@@ -64,7 +64,7 @@ TEST_CASE("comparisons over dtypes, layouts and instruction sets") {
   });
 }
 
-TEST_CASE("a comparison with NaN is false, except ne; isnan finds it") {
+TEST_CASE("a comparison with NaN is false, except ne, and isnan finds it") {
   for_each_isa([](const char* isa) {
     INFO(isa);
     for (const DType dtype : {DType::float32, DType::float64, DType::float16}) {

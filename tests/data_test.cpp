@@ -199,7 +199,7 @@ TEST_CASE("read_idx: all dtypes, gzipped or not") {
   CHECK(data::read_idx(floats.path).item() == 1.5);
   const File doubles("d.idx", "\0\0\x0E\x01\0\0\0\x01\xc0\x04\0\0\0\0\0\0"s);
   CHECK(data::read_idx(doubles.path).item() == -2.5);
-  const File empty("e.idx", "\0\0\x08\x03\xff\xff\xff\xff\0\0\0\0\xff\xff\xff\xff"s);
+  const File empty("e.idx", "\0\0\x08\x03\xff\xff\xff\xff\0\0\0\0\0\0\0\x07"s);
   CHECK(data::read_idx(empty.path).numel() == 0);
 }
 
@@ -220,6 +220,8 @@ TEST_CASE("read_idx: a file that lies is an error before anything large is alloc
   fails("\0\0\x08\x02\0\0\0"s, "ends within its list of sizes");
   fails("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s,
         "claims shape [4294967295, 4294967295, 4294967295] of uint8, more than the file can hold");
+  fails("\0\0\x08\x03\xff\xff\xff\xff\0\0\0\0\xff\xff\xff\xff"s,
+        "claims shape [4294967295, 0, 4294967295] of uint8, more than the file can hold");
   fails("\0\0\x0E\x02\xff\xff\xff\xff\x40\0\0\0"s,
         "claims shape [4294967295, 1073741824] of float64, more than the file can hold");
   fails("\0\0\x08\x01\0\0\0\x02\x01\x02\x03"s, "has more data than the 2 bytes of shape [2] of uint8");

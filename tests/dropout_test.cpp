@@ -29,7 +29,7 @@ Array by_definition(const Array& x, double p, RandomKey key) {
 }
 }  // namespace
 
-TEST_CASE("dropout against its definition, for every layout; its gradient uses the same mask") {
+TEST_CASE("dropout against its definition, for every layout, and its gradient uses the same mask") {
   op_test("dropout", {.kernels = "dropout",
                       .shapes = {{{3, 5}}, {{2, 3, 67}}, {{130}}, {{}}, {{0, 3}}},
                       .op =
@@ -73,7 +73,7 @@ TEST_CASE("p = 1 gives zeros, whatever the input, and zero gradients") {
   CHECK(x.grad().to_vector<double>() == Values{0, 0, 0, 0});
 }
 
-TEST_CASE("a dropped NaN is gone; the mask is by position, not by memory") {
+TEST_CASE("a dropped NaN is gone, and the mask is by position, not by memory") {
   Generator g(3), h(3);
   const Tensor x = random_tensor({64, 65}, DType::float32, 1);
   check_identical(dropout(transpose(x, 0, 1), 0.4, true, g), dropout(contiguous(transpose(x, 0, 1)), 0.4, true, h));

@@ -29,7 +29,7 @@ TEST_CASE("philox gives Random123's known answers") {
   }
 }
 
-TEST_CASE("random words become numbers in [0, 1)") {
+TEST_CASE("random words become numbers from 0 to below 1") {
   CHECK(uniform01(0u) == 0.0f);
   CHECK(uniform01(0xffffffffu) == 1.0f - 0x1p-24f);
   CHECK(uniform01(0x80000000u) == 0.5f);

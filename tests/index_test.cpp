@@ -166,7 +166,7 @@ TEST_CASE("one_hot") {
   CHECK(one_hot(zeros({0, 4}, {.dtype = DType::int64}), 3).shape() == Dims{0, 4, 3});
 }
 
-TEST_CASE("values of any dtype are moved; integers are added") {
+TEST_CASE("values of any dtype are moved, and integers are added") {
   for (DType t : {DType::bfloat16, DType::float16, DType::int64, DType::int32, DType::uint8, DType::boolean}) {
     const Tensor x = ints({1, 0, 0, 1}, {4}, t);
     CHECK(index_select(x, 0, ints({3, 1}, {2})).to_vector<double>() == Values{1, 0});

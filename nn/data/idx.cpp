@@ -52,18 +52,9 @@ Tensor read_idx(const std::string& path) {
   const std::string sizes = file.read(size_t{4} * rank);
   if (sizes.size() < size_t{4} * rank) throw IoError(message(path, ": ends within its list of sizes"));
   Dims shape;
-  uint64_t bytes = size_of(dtype);
-  bool fits = true;
-  for (int i = 0; i < rank; ++i) {
-    const uint32_t size = big_endian(sizes.data() + 4 * i);
-    shape.push(size);
-    fits = fits && !__builtin_mul_overflow(bytes, uint64_t{size}, &bytes);
-  }
-  for (int64_t size : shape)
-    if (size == 0) {
-      fits = true;
-      bytes = 0;
-    }
+  for (int i = 0; i < rank; ++i) shape.push(big_endian(sizes.data() + 4 * i));
+  const bool fits = fits_memory(shape, size_of(dtype));
+  const uint64_t bytes = fits ? static_cast<uint64_t>(shape.product()) * size_of(dtype) : 0;
   if (!fits || bytes > file.most_bytes())
     throw IoError(message(path, ": claims shape ", shape, " of ", dtype, ", more than the file can hold"));
 

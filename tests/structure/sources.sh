@@ -39,4 +39,9 @@ done < <(find core backends autograd ops nn examples tests cmake -name '*.h' -o 
 for kernel in $(sed -nE 's/^struct ([a-z0-9_]+) : Kernel<.*/\1/p' backends/contract/*.h | sort -u); do
   grep -qrwE "$kernel" tests/*_test.cpp || complain "no tests/*_test.cpp names the kernel $kernel"
 done
+
+# In CMake a ; parts a list and a [ joins one: CTest would run tests of other names, that is none, and pass.
+while read -r line; do
+  complain "a test's name may not contain [ ] or ;: $line"
+done < <(grep -nE 'TEST_CASE\("[^"]*[];[]' tests/*_test.cpp)
 exit $failed
