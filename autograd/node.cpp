@@ -143,7 +143,7 @@ Output in_place(const char* op, const Tensor& x) {
     throw AutogradError(message(
         op, ": in-place change of a tensor that requires a gradient; use no_grad or an out-of-place operation"));
   for (int i = 0; i < x.rank(); ++i)
-    if (x.strides()[i] == 0 && x.shape()[i] > 1)
+    if (x.strides()[i] == 0 && x.shape()[i] > 1 && x.numel() > 0)
       throw ValueError(message(op, ": the tensor to change, of shape ", x.shape(),
                                ", repeats the same memory along axis ", i, " (expand); clone it first"));
   x.impl()->storage->version.fetch_add(1, std::memory_order_relaxed);

@@ -116,6 +116,7 @@ class Printer {
  public:
   Printer(const Tensor& x, const PrintOptions& options) : x_(x), options_(options) {
     summarised_ = x.numel() > options.threshold;
+    if (x.numel() == 0) return;  // its other axes may be huge
     for (int64_t n : x.shape()) axes_.push_back(shown(n, summarised_, std::max<int64_t>(1, options.edge_items)));
     tutti::visit(x.dtype(), [&]<class T>(T) {
       std::vector<T> values;
@@ -142,7 +143,6 @@ class Printer {
   /// The shown elements in order.
   template <class T>
   void collect(std::vector<T>& values, int axis, const char* at) {
-    if (x_.numel() == 0) return;
     if (axis == x_.rank()) {
       T v;
       backend(x_.device()).copy(&v, cpu, at, x_.device(), sizeof v);

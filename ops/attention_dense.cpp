@@ -47,7 +47,8 @@ Grads dense_attention_backward(const Tensor& q, const Tensor& k, const Tensor& v
   const Tensor seen = visible_keys(mask, q.size(2), k.size(2), nearest, farthest, q.device());
   const Tensor hidden = logical_not(seen);
   Tensor scores = matmul(q, transpose(keys, -1, -2)) * scale;
-  if (mask.defined() && mask.dtype() != DType::boolean) scores = scores + masked_fill(mask, hidden, 0);
+  if (mask.defined() && mask.dtype() != DType::boolean)
+    scores = scores + where(hidden, zeros({}, {mask.dtype(), mask.device()}), mask);
   // A row without a key is uniform after softmax and 0 after the second fill.
   constexpr double low = -1e30;
   const Tensor p = masked_fill(softmax(masked_fill(scores, hidden, low), -1), hidden, 0);

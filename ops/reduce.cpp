@@ -17,7 +17,8 @@ Tensor scaled_sum(const char* op, const Tensor& x, const Axes& axes, double fact
   Output y = output(axes.shape, dtype, x.device());
   kernel::sum::on(x.device())(fold(x, axes, y), factor);
   return with_grad(op, y, {x}, [ones = axes.ones, from = x.shape(), factor](Saved&, const Tensor& dy) {
-    const Tensor scaled = factor == 1 ? dy : mul(dy, factor);
+    // The mean of nothing is NaN, but no element depends on it: its gradient's own derivative is 0.
+    const Tensor scaled = factor == 1 ? dy : mul(dy, std::isnan(factor) ? 0 : factor);
     return Grads{expand(scaled.shape() == ones ? scaled : reshape(scaled, ones), from)};
   });
 }

@@ -348,7 +348,9 @@ TEST_CASE("attention: second derivatives by composition, not with dropout") {
   const Tensors x{leaf({1, 2, 3, 2}, 1), leaf({1, 1, 4, 2}, 2), leaf({1, 1, 4, 2}, 3)};
   for (const AttentionOptions& o :
        {AttentionOptions{}, AttentionOptions{.causal = true, .window = 2}, AttentionOptions{.mask = bool_mask({3, 4})},
-        AttentionOptions{.mask = additive_mask({3, 4}, DType::float64)}})
+        AttentionOptions{.mask = additive_mask({3, 4}, DType::float64)},
+        AttentionOptions{.mask = additive_mask({3, 1}, DType::float64), .window = 2},
+        AttentionOptions{.mask = additive_mask({1}, DType::float64), .causal = true}})
     CHECK(gradgradcheck([&](const Tensors& t) { return scaled_dot_product_attention(t[0], t[1], t[2], o); }, x));
   CHECK(gradgradcheck([&](const Tensors& t) { return packed_attention(t[0], {.causal = true}); },
                       {leaf({1, 3, 3, 2, 2}, 4)}));

@@ -112,6 +112,8 @@ TEST_CASE("copy_ and fill_ write through any strides, broadcast and convert") {
     fill_(half, 1.5);
     CHECK(half.at({4}) == 1.5);
     fill_(zeros({0}), 1);
+    fill_(zeros({2, 0, 2}), 1);  // its first stride is 0, but nothing is repeated
+    copy_(zeros({2, 0, 2}), ones({}));
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "support/catch.h"
 #include "tutti/autograd/with_grad.h"
+#include "tutti/ops/create.h"
 
 using namespace tutti;
 
@@ -55,6 +56,7 @@ TEST_CASE("printing shapes") {
   CHECK(to_string(arange({1, 1, 1})) == "Tensor([[[0]]])");
   CHECK(to_string(arange({0})) == "Tensor([], shape=[0])");
   CHECK(to_string(arange({3, 0}, DType::float64)) == "Tensor([], shape=[3, 0], dtype=float64)");
+  CHECK(to_string(zeros({int64_t{1} << 40, 0})) == "Tensor([], shape=[1099511627776, 0])");
   const Tensor x = arange({2, 3});
   CHECK(to_string(no_gradient(view(x, {3, 2}, {1, 3}, 0))) == "Tensor([[0, 3],\n        [1, 4],\n        [2, 5]])");
 }

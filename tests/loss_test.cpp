@@ -170,6 +170,9 @@ TEST_CASE("losses differentiate twice") {
       CHECK(gradgradcheck([&](const Tensors& v) { return cross_entropy(v[0], target, options); }, {x}));
       CHECK(gradgradcheck([&](const Tensors& v) { return cross_entropy(v[0], target, weighted); }, {x}));
     }
+  const Tensor none = zeros({2, 0, 3}).requires_grad_();
+  const Tensor loss = cross_entropy(none, zeros({2, 0}, {.dtype = DType::int64}));
+  CHECK(grad({loss}, {none}, {}, {.create_graph = true})[0].shape() == none.shape());
   const Tensor y = random_tensor({4, 3}, DType::float64, 9).requires_grad_();
   CHECK(gradgradcheck([](const Tensors& v) { return binary_cross_entropy_with_logits(v[0], v[1]); }, {x, y}));
   CHECK(gradgradcheck([](const Tensors& v) { return mse_loss(v[0], v[1]); }, {x, y}));

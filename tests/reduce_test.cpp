@@ -241,6 +241,12 @@ TEST_CASE("reductions differentiate twice") {
     CHECK(gradgradcheck(f, {x}));
 }
 
+TEST_CASE("the mean of nothing: its gradient's own derivative is 0, not NaN") {
+  const Tensor x = zeros({2, 0}).requires_grad_(), dy = ones({2}).requires_grad_();
+  const Tensor dx = grad({mean(x, 1)}, {x}, {dy}, {.create_graph = true})[0];
+  CHECK(grad({sum(dx)}, {dy})[0].to_vector<float>() == std::vector<float>{0, 0});
+}
+
 TEST_CASE("malformed reductions say what is wrong") {
   const Tensor x = zeros({2, 3});
   REQUIRE_THROWS_WITH(sum(x, 2), "sum: axis 2 is out of range for shape [2, 3] (2 axes)");
