@@ -17,4 +17,4 @@ configure_package_config_file(cmake/tutti-config.cmake.in ${PROJECT_BINARY_DIR}/
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tutti-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(EXPORT tutti-targets NAMESPACE tutti:: DESTINATION ${package})
 install(FILES ${PROJECT_BINARY_DIR}/tutti-config.cmake ${PROJECT_BINARY_DIR}/tutti-config-version.cmake
-              cmake/TuttiAddKernels.cmake DESTINATION ${package})
+              cmake/TuttiAddKernels.cmake cmake/Finddnnl.cmake DESTINATION ${package})

@@ -22,10 +22,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize"
 endif()
 
 macro(tutti_require package debian)
-  block(PROPAGATE ${package}_FOUND ${package}_VERSION CMAKE_MODULE_PATH)
-    set(CMAKE_MESSAGE_LOG_LEVEL WARNING)  # oneDNN's package tells of its OpenCL, QUIET or not
-    find_package(${package} QUIET ${ARGN})
-  endblock()
+  find_package(${package} QUIET ${ARGN})
   if(NOT ${package}_FOUND)
     message(FATAL_ERROR "Tutti needs ${package}, which was not found. On Debian: apt-get install ${debian}")
   endif()
