@@ -165,6 +165,8 @@ TEST_CASE("out of memory: the cache is given up first, then an error names the s
   a.give(big);
   REQUIRE_THROWS_AS(output({int64_t{1} << 50}, DType::float32, cpu), MemoryError);
   REQUIRE_THROWS_WITH(output({int64_t{1} << 50}, DType::float32, cpu), Contains("4503599627370496 bytes asked for"));
+  // Addresses for this much exist, memory does not.
+  REQUIRE_THROWS_WITH(output({int64_t{1} << 46}, DType::uint8, cpu), Contains("70368744177664 bytes asked for"));
 }
 
 TEST_CASE("random traffic keeps blocks apart and the books right") {

@@ -101,6 +101,9 @@ TEST_CASE("Loader: sizes of batches") {
     CHECK(sizes(even) == std::vector<size_t>{4, 4});
     data::Loader large(ten, {.batch_size = 64, .prefetch = prefetch});
     CHECK(sizes(large) == std::vector<size_t>{10});
+    data::Loader endless(ten, {.batch_size = INT64_MAX, .prefetch = prefetch});
+    CHECK(endless.size() == 1);
+    CHECK(sizes(endless) == std::vector<size_t>{10});
     data::Loader empty(none, {.batch_size = 4, .shuffle = true, .prefetch = prefetch});
     CHECK(empty.size() == 0);
     CHECK(sizes(empty).empty());

@@ -176,6 +176,36 @@ TEST_CASE("optim: groups have rates and decays of their own") {
   CHECK(c.item() == Approx(0).margin(1e-7));
 }
 
+TEST_CASE("optim: groups changed between steps are checked before anything is written") {
+  const Tensor a = leaf({1}), b = leaf({1, 1});
+  optim::SGD optimizer({a}, {.lr = 0.5, .momentum = 0.9});
+  auto& groups = optimizer.groups();
+  for (const Tensor& t : {a, b}) t.set_grad(ones(t.shape()));
+  const float before = a.data<float>()[0];
+  groups.push_back({.parameters = {b}});
+  REQUIRE_THROWS_WITH(optimizer.step(), "SGD: lr of group 1 is -1; it must be in [0, inf)");
+  groups[1].lr = 0.25;
+  REQUIRE_THROWS_WITH(optimizer.step(), "SGD: weight_decay of group 1 is -1; it must be in [0, inf)");
+  groups[1].weight_decay = 0;
+  groups[0].lr = NAN;
+  REQUIRE_THROWS_WITH(optimizer.step(), "SGD: lr of group 0 is nan; it must be in [0, inf)");
+  groups[0].lr = 0.5;
+  groups[1].parameters.push_back(a);
+  REQUIRE_THROWS_WITH(optimizer.step(), "SGD: parameter 2 of shape [1] was listed before");
+  groups[1].parameters[1] = transpose(zeros({2, 3}), 0, 1);
+  REQUIRE_THROWS_WITH(optimizer.step(), "SGD: parameter 2 of shape [3, 2] is a strided view; train a contiguous copy");
+  groups[1].parameters.pop_back();
+  CHECK(a.item() == before);
+  optimizer.step();
+  CHECK(a.item() == Approx(before - 0.5));
+  CHECK(b.at({1}) == Approx(before - 0.25));
+  groups[0].parameters[0] = leaf({5});  // the momentum there is not its own
+  REQUIRE_THROWS_WITH(optimizer.step(),
+                      "SGD: parameter 0 of group 0 is another tensor than before; append it, or make a new optimizer");
+  groups.clear();
+  optimizer.step();
+}
+
 TEST_CASE("optim: a step changes tensors in place, and an older graph complains") {
   const Tensor w = leaf({2});
   const TensorImpl* before = w.impl();

@@ -34,7 +34,8 @@ TEST_CASE("schedules: their first factors") {
   check(first(linear_warmup(4), 6), {0.25, 0.5, 0.75, 1, 1, 1});
   check(first(linear_warmup(1), 2), {1, 1});
   check(first(chained(linear_warmup(2), 2, cosine(2)), 5), {0.5, 1, 1, 0.5, 0});
-  CHECK(cosine_restarts(3)(int64_t{3} << 40) == 1);  // in constant time
+  CHECK(cosine_restarts(3)(int64_t{3} << 40) == 1);                   // in constant time
+  CHECK(cosine_restarts(1, int64_t{1} << 30)(int64_t{1} << 62) > 0);  // its next period would overflow
 }
 
 TEST_CASE("schedules: wrong lengths are errors") {

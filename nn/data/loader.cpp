@@ -41,7 +41,7 @@ struct Loader::Impl {
 
   int64_t batches() const {
     const int64_t n = dataset.size(), b = options.batch_size;
-    return options.drop_last ? n / b : (n + b - 1) / b;
+    return options.drop_last ? n / b : n / b + (n % b != 0);
   }
 
   Batch prepare(int64_t number) const {

@@ -25,6 +25,7 @@ AdamW::AdamW(std::vector<ParameterGroup> groups, AdamWOptions o)
     : Adam("AdamW", std::move(groups), {o.lr, o.beta1, o.beta2, o.eps, o.weight_decay}, /*decoupled=*/true) {}
 
 void Adam::step() {
+  check_groups();
   const no_grad off;
   SlotList slots(name_);
   std::vector<std::pair<const ParameterGroup*, State*>> owners;

@@ -12,11 +12,39 @@ Optimizer::Optimizer(const char* name, std::vector<ParameterGroup> groups, doubl
     : name_(name), groups_(std::move(groups)) {
   check_option("lr", lr, 0, HUGE_VAL);
   check_option("weight_decay", weight_decay, 0, HUGE_VAL);
-  std::set<const TensorImpl*> seen;
-  size_t position = 0;
+  bool any = false;
   for (ParameterGroup& group : groups_) {
     if (group.lr < 0) group.lr = lr;
     if (group.weight_decay < 0) group.weight_decay = weight_decay;
+    any = any || !group.parameters.empty();
+  }
+  check_groups();
+  if (!any) throw ValueError(message(name_, ": there are no parameters to train"));
+}
+
+void Optimizer::check_groups() {
+  known_.resize(groups_.size());
+  bool grown = false;
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    const ParameterGroup& group = groups_[i];
+    const auto check_rate = [&](const char* option, double value) {
+      if (!(value >= 0 && value < HUGE_VAL))
+        throw ValueError(message(name_, ": ", option, " of group ", i, " is ", value, "; it must be in [0, inf)"));
+    };
+    check_rate("lr", group.lr);
+    check_rate("weight_decay", group.weight_decay);
+    auto& known = known_[i];
+    if (known.size() > group.parameters.size()) known.resize(group.parameters.size());
+    for (size_t k = 0; k < known.size(); ++k)
+      if (known[k].impl() != group.parameters[k].impl())
+        throw ValueError(message(name_, ": parameter ", k, " of group ", i,
+                                 " is another tensor than before; append it, or make a new optimizer"));
+    grown = grown || known.size() < group.parameters.size();
+  }
+  if (!grown) return;
+  std::set<const TensorImpl*> seen;
+  size_t position = 0;
+  for (const ParameterGroup& group : groups_)
     for (const Tensor& p : group.parameters) {
       const auto refuse = [&](const auto&... why) {
         throw ValueError(message(name_, ": parameter ", position, " ", why...));
@@ -28,8 +56,7 @@ Optimizer::Optimizer(const char* name, std::vector<ParameterGroup> groups, doubl
       if (!seen.insert(p.impl()).second) refuse("of shape ", p.shape(), " was listed before");
       ++position;
     }
-  }
-  if (position == 0) throw ValueError(message(name_, ": there are no parameters to train"));
+  for (size_t i = 0; i < groups_.size(); ++i) known_[i] = groups_[i].parameters;
 }
 
 void Optimizer::check_option(const char* option, double value, double low, double high) const {

@@ -24,7 +24,8 @@ class Optimizer {
   /// updated or, on an error (parameters on several devices), none.
   virtual void step() = 0;
   void zero_grad();
-  /// With lr and weight_decay filled in; both may be changed between steps.
+  /// With lr and weight_decay filled in; both may be changed between steps, and parameters and whole groups appended
+  /// (with rates of their own) or removed from the end.
   std::vector<ParameterGroup>& groups() { return groups_; }
 
  protected:
@@ -33,8 +34,15 @@ class Optimizer {
   Optimizer(const char* name, std::vector<ParameterGroup> groups, double lr, double weight_decay);
   /// ValueError naming optimizer and option unless low <= value < high.
   void check_option(const char* option, double value, double low, double high) const;
+  /// For step(), before anything is written: the groups may have been changed. ValueError on a rate or decay that is
+  /// negative or not finite, on a new parameter that cannot be trained, and where another tensor has taken a place (the
+  /// state there is not its own).
+  void check_groups();
   const char* name_;
   std::vector<ParameterGroup> groups_;
+
+ private:
+  std::vector<std::vector<Tensor>> known_;  // the groups' parameters that were checked
 };
 
 }  // namespace tutti::optim

@@ -1,6 +1,7 @@
 #include "tutti/nn/optim/scheduler.h"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "tutti/core/error.h"
@@ -43,7 +44,8 @@ Schedule cosine_restarts(int64_t period, int64_t growth, double floor) {
     if (growth == 1) step %= period;
     while (step >= length) {
       step -= length;
-      length *= growth;
+      length =
+          length > std::numeric_limits<int64_t>::max() / growth ? std::numeric_limits<int64_t>::max() : length * growth;
     }
     return half_cosine(static_cast<double>(step) / static_cast<double>(length), floor);
   };

@@ -21,6 +21,7 @@ SGD::SGD(std::vector<ParameterGroup> groups, SGDOptions options)
 }
 
 void SGD::step() {
+  check_groups();
   const no_grad off;
   SlotList slots(name_);
   std::vector<std::pair<const ParameterGroup*, Tensor*>> owners;
