@@ -15,7 +15,7 @@ namespace {
 std::vector<int64_t> shown(int64_t size, bool summarise, int64_t edge) {
   std::vector<int64_t> list;
   for (int64_t i = 0; i < size; ++i) {
-    if (summarise && size > 2 * edge && i == edge) {
+    if (summarise && size - edge > edge && i == edge) {
       list.push_back(-1);
       i = size - edge;
     }

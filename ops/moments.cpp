@@ -9,6 +9,7 @@
 #include "tutti/core/error.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/compare.h"
+#include "tutti/ops/copy.h"
 #include "tutti/ops/reduce.h"
 #include "tutti/ops/shape.h"
 #include "tutti/ops/unary.h"
@@ -55,8 +56,11 @@ Tensor p_norm(const Tensor& x, double p, const Axes& axes) {
       return Grads{mul(sign, div(d, clamp(sum(abs(sign), list(mask, x0.rank()), true), 1, INFINITY)))};
     }
     if (p == 2) return Grads{mul(x0, masked_fill(div(d, y0), none, 0))};
-    const Tensor u = masked_fill(div(x0, y0), none, 0);
-    return Grads{mul(masked_fill(mul(u, pow(abs(u), p - 2)), eq(u, 0), 0), d)};
+    if (p == 1) return Grads{mul(sub(to(gt(x0, 0), x0.dtype()), to(lt(x0, 0), x0.dtype())), d)};
+    // In float32 for the half types: the power of a small share would leave their range.
+    const DType wide = size_of(x0.dtype()) == 2 ? DType::float32 : x0.dtype();
+    const Tensor u = masked_fill(div(to(x0, wide), to(y0, wide)), none, 0);
+    return Grads{to(mul(masked_fill(mul(u, pow(abs(u), p - 2)), eq(u, 0), 0), to(d, wide)), x0.dtype())};
   });
 }
 

@@ -241,6 +241,19 @@ TEST_CASE("reductions differentiate twice") {
     CHECK(gradgradcheck(f, {x}));
 }
 
+TEST_CASE("the gradient of a norm stays in range where an element is a tiny share of it") {
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32})
+    for (const double p : {1.0, 1.5}) {
+      const bool narrow = dtype == DType::float16;
+      const Tensor x = Tensor::from({narrow ? 1e-3 : 1e-30, narrow ? 2e4 : 1e12, 0}, {3}, dtype).requires_grad_();
+      norm(x, p).backward();
+      INFO(name_of(dtype) << " " << p);
+      CHECK(x.grad().at({0}) == Approx(p == 1 ? 1 : std::sqrt(x.at({0}) / x.at({1}))).epsilon(0.01).margin(1e-6));
+      CHECK(x.grad().at({1}) == Approx(1).epsilon(0.01));
+      CHECK(x.grad().at({2}) == 0);
+    }
+}
+
 TEST_CASE("the mean of nothing: its gradient's own derivative is 0, not NaN") {
   const Tensor x = zeros({2, 0}).requires_grad_(), dy = ones({2}).requires_grad_();
   const Tensor dx = grad({mean(x, 1)}, {x}, {dy}, {.create_graph = true})[0];
