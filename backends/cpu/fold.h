@@ -18,6 +18,15 @@ constexpr int64_t fold_piece = 1 << 16;      // elements that one task folds
 constexpr int64_t fold_columns_block = 512;  // columns that one task keeps sums of
 constexpr int64_t fold_run = 64;             // batches or rows that are combined in the elements' own precision
 
+/// The base of Ops that add up.
+struct Add {
+  static constexpr double identity = 0;
+  template <class V>
+  TUTTI_INLINE V combine(V x, V y) const {
+    return x + y;
+  }
+};
+
 struct Inner {  // all axes but the innermost
   Dims outer, outer_strides;
   int64_t size = 1, stride = 1;

@@ -3,6 +3,7 @@
 // instruction sets, hence the unnamed namespace and TUTTI_INLINE.
 #pragma once
 #include <type_traits>
+#include <utility>
 
 #include <xsimd/xsimd.hpp>
 
@@ -105,6 +106,15 @@ TUTTI_INLINE auto max_lanes(const B& b) {
   auto m = v[0];
   for (size_t i = 1; i < B::size; ++i) m = v[i] > m ? v[i] : m;
   return m;
+}
+
+/// f(integral_constant 0) ... f(integral_constant N - 1), unrolled whatever the optimisation level.
+template <int N, class F>
+TUTTI_INLINE void unroll(F&& f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, I>{}), ...);
+  }
+  (std::make_integer_sequence<int, N>{});
 }
 
 /// f(T{}) for the four floating dtypes; ops have checked the dtype before.

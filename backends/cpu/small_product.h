@@ -1,21 +1,10 @@
 // For kernel files only: C += A B on blocks that lie in the caches, register-tiled: rows of B in whole vectors (the
 // caller pads them), elements of A broadcast.
 #pragma once
-#include <utility>
-
 #include "tutti/backends/cpu/simd.h"
 
 namespace tutti {
 namespace {
-
-/// f(integral_constant 0) ... f(integral_constant N - 1), unrolled whatever the optimisation level.
-template <int N, class F>
-TUTTI_INLINE void unroll(F&& f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-    (f(std::integral_constant<int, I>{}), ...);
-  }
-  (std::make_integer_sequence<int, N>{});
-}
 
 /// Blocks of a product: a[m, k] at a + m * a_row + k * a_col; b and c have contiguous rows.
 template <class T>

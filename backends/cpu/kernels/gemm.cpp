@@ -3,8 +3,6 @@
 // registers for a whole panel.
 #include "tutti/backends/cpu/gemm_block.h"
 
-#include <utility>
-
 #include "tutti/backends/cpu/simd.h"
 
 namespace tutti::kernel {
@@ -17,36 +15,26 @@ template <class T>
 constexpr int64_t tile_cols = vectors* lanes<T>;
 static_assert(gemm_block::max_rows % tile_rows == 0 && gemm_block::max_cols % tile_cols<float> == 0);
 
-/// f(0), f(1), ... with constants, unrolled: so that arrays of vectors become registers.
-template <int... I, class F>
-TUTTI_INLINE void each(std::integer_sequence<int, I...>, F&& f) {
-  (f(std::integral_constant<int, I>{}), ...);
-}
-template <int n, class F>
-TUTTI_INLINE void unrolled(F&& f) {
-  each(std::make_integer_sequence<int, n>{}, f);
-}
-
 /// tile = a_panel b_panel: a_panel holds tile_rows numbers per step of the inner dimension, b_panel tile_cols.
 template <class T>
 void multiply(int64_t inner, const T* a_panel, const T* b_panel, T* tile) {
   batch<T> sum[tile_rows][vectors];
-  unrolled<tile_rows>([&](auto i) __attribute__((always_inline)) {
-    unrolled<vectors>([&](auto j) __attribute__((always_inline)) { sum[i][j] = batch<T>(T{0}); });
+  unroll<tile_rows>([&](auto i) __attribute__((always_inline)) {
+    unroll<vectors>([&](auto j) __attribute__((always_inline)) { sum[i][j] = batch<T>(T{0}); });
   });
   for (int64_t p = 0; p < inner; ++p) {
     batch<T> b[vectors];
-    unrolled<vectors>([&](auto j)
-                          __attribute__((always_inline)) { b[j] = batch<T>::load_aligned(b_panel + j * lanes<T>); });
-    unrolled<tile_rows>([&](auto i) __attribute__((always_inline)) {
+    unroll<vectors>([&](auto j)
+                        __attribute__((always_inline)) { b[j] = batch<T>::load_aligned(b_panel + j * lanes<T>); });
+    unroll<tile_rows>([&](auto i) __attribute__((always_inline)) {
       const batch<T> x(a_panel[i]);
-      unrolled<vectors>([&](auto j) __attribute__((always_inline)) { sum[i][j] = multiply_add(x, b[j], sum[i][j]); });
+      unroll<vectors>([&](auto j) __attribute__((always_inline)) { sum[i][j] = multiply_add(x, b[j], sum[i][j]); });
     });
     a_panel += tile_rows;
     b_panel += tile_cols<T>;
   }
-  unrolled<tile_rows>([&](auto i) __attribute__((always_inline)) {
-    unrolled<vectors>([&](auto j) __attribute__((always_inline)) {
+  unroll<tile_rows>([&](auto i) __attribute__((always_inline)) {
+    unroll<vectors>([&](auto j) __attribute__((always_inline)) {
       sum[i][j].store_aligned(tile + i * tile_cols<T> + j * lanes<T>);
     });
   });

@@ -24,13 +24,6 @@ struct Largest {
   }
 };
 
-struct Add {
-  static constexpr double identity = 0;
-  template <class V>
-  TUTTI_INLINE V combine(V x, V y) const {
-    return x + y;
-  }
-};
 struct Magnitudes : Add {
   template <class V>
   TUTTI_INLINE V map(V x, V a, V) const {

@@ -6,13 +6,6 @@
 namespace tutti::kernel {
 namespace {
 
-struct Add {
-  static constexpr double identity = 0;
-  template <class V>
-  TUTTI_INLINE V combine(V x, V y) const {
-    return x + y;
-  }
-};
 struct Values : Add {
   template <class V>
   TUTTI_INLINE V map(V x, V, V) const {
