@@ -271,3 +271,19 @@ TEST_CASE("read_csv: errors name line and column") {
   fails("1,\n", "line 1, column 2: a value is missing");
   fails("1,?\n", "line 1, column 2: a value is missing");
 }
+
+TEST_CASE("Loader: an epoch has the samples that there were when it began") {
+  struct Growing : data::Dataset {
+    mutable int64_t samples = 4;
+    int64_t size() const override { return samples; }
+    data::Batch get(const std::vector<int64_t>& positions) const override {
+      samples += 10;
+      const Tensor x = zeros({static_cast<int64_t>(positions.size())});
+      return {x, x};
+    }
+  } growing;
+  data::Loader loader(growing, {.batch_size = 2, .prefetch = 0});
+  int batches = 0;
+  for (auto& batch : loader) batches += static_cast<int>(batch.input.numel());
+  CHECK(batches == 4);
+}

@@ -94,6 +94,15 @@ TEST_CASE("random_flip: mirrors whole images with the probability asked for") {
   REQUIRE_THROWS_AS(data::random_flip()(zeros({2}), {}), ShapeError);
 }
 
+TEST_CASE("random_shift: numbers that nothing can be done with") {
+  const Tensor bytes = pictures({2, 1, 2, 3}, DType::uint8);
+  REQUIRE_THROWS_WITH(data::random_shift(1, 256)(bytes, {}),
+                      "random_shift: 256 is not a value of uint8; convert with to(x, dtype)");
+  REQUIRE_THROWS_WITH(data::random_shift(int64_t{1} << 31),
+                      "random_shift: pixels is 2147483648; it must be at most 2147483647");
+  CHECK(data::random_shift((int64_t{1} << 31) - 1, 9)(bytes, {}).at({0, 0, 0, 0}) == 9);
+}
+
 TEST_CASE("compose: in order, each with a key of its own") {
   const auto twice = data::compose({data::normalize(0, 0.5), data::normalize(1, 1)});
   CHECK(twice(Tensor::from({3}, {1}), {}).item() == 5);

@@ -1,7 +1,5 @@
 // Datasets: samples by position, and batches of them.
 #pragma once
-#include <functional>
-#include <memory>
 #include <vector>
 
 #include "tutti/core/tensor.h"

@@ -22,6 +22,7 @@ struct Loader::Impl {
   // The pass under way.
   std::vector<int64_t> order;
   RandomKey key;         // of its transforms: stream + batch number
+  int64_t total = 0;     // batches, of the dataset as it was at the start
   int64_t next = 0;      // batch, of whoever prepares
   int64_t expected = 0;  // batch, of the consumer
 
@@ -39,9 +40,9 @@ struct Loader::Impl {
   Impl(const Dataset& d, LoaderOptions o) : dataset(d), options(std::move(o)) {}
   ~Impl() { finish(); }
 
-  int64_t batches() const {
-    const int64_t n = dataset.size(), b = options.batch_size;
-    return options.drop_last ? n / b : n / b + (n % b != 0);
+  int64_t batches(int64_t samples) const {
+    const int64_t b = options.batch_size;
+    return samples / b + (!options.drop_last && samples % b != 0);
   }
 
   Batch prepare(int64_t number) const {
@@ -58,9 +59,10 @@ struct Loader::Impl {
     finish();
     const auto number = static_cast<uint64_t>(epoch++);
     ++pass;
+    const int64_t n = dataset.size();
+    total = batches(n);
     next = expected = 0;
     key = {options.seed ^ 0x5DEECE66D1CE4E5B, number << 32};  // apart from the shuffle's
-    const int64_t n = dataset.size();
     if (options.shuffle) {
       Generator generator(options.seed);
       generator.set_position(number);
@@ -69,13 +71,13 @@ struct Loader::Impl {
       order.resize(static_cast<size_t>(n));
       std::iota(order.begin(), order.end(), int64_t{0});
     }
-    if (options.prefetch > 0 && batches() > 0) worker = std::thread([this] { serve(); });
+    if (options.prefetch > 0 && total > 0) worker = std::thread([this] { serve(); });
   }
 
   /// The background thread: keeps `prefetch` batches ready, until the last or the first error.
   void serve() {
     const SerialScope alone;
-    for (int64_t number = 0; number < batches(); ++number) {
+    for (int64_t number = 0; number < total; ++number) {
       {
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return stop || static_cast<int64_t>(ready.size()) < options.prefetch; });
@@ -99,7 +101,7 @@ struct Loader::Impl {
 
   /// The next batch, or nothing at the end of the pass.
   std::optional<Batch> take() {
-    if (expected >= batches()) {
+    if (expected >= total) {
       finish();
       return {};
     }
@@ -114,7 +116,7 @@ struct Loader::Impl {
     }
     changed.notify_all();
     if (taken.error) {
-      expected = batches();
+      expected = total;
       finish();
       std::rethrow_exception(taken.error);
     }
@@ -143,7 +145,7 @@ Loader::Loader(const Dataset& dataset, LoaderOptions options) {
 }
 Loader::~Loader() = default;
 
-int64_t Loader::size() const { return impl_->batches(); }
+int64_t Loader::size() const { return impl_->batches(impl_->dataset.size()); }
 int64_t Loader::epoch() const { return impl_->epoch; }
 void Loader::set_epoch(int64_t epoch) {
   if (epoch < 0) throw ValueError(message("Loader: epoch ", epoch, " is negative"));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tutti/autograd/with_grad.h"
+#include "tutti/core/check.h"
 #include "tutti/core/error.h"
 #include "tutti/core/philox.h"
 #include "tutti/nn/option.h"
@@ -66,9 +67,12 @@ Transform normalize(double mean, double stddev) {
 }
 
 Transform random_shift(int64_t pixels, double fill) {
+  constexpr int64_t most = (int64_t{1} << 31) - 1;  // what 32 random bits can choose from
+  if (pixels > most) throw ValueError(message("random_shift: pixels is ", pixels, "; it must be at most ", most));
   if (pixels < 0) throw ValueError(message("random_shift: pixels is ", pixels, "; it must not be negative"));
   return [pixels, fill](const Tensor& batch, RandomKey key) {
     const Images n = images_of("random_shift", batch);
+    check_number("random_shift", fill, batch.dtype());
     const Tensor x = contiguous(batch);
     Output y = output_like(x);
     tutti::visit(x.dtype(), [&]<class T>(T) {

@@ -17,7 +17,8 @@ using Transform = std::function<Tensor(const Tensor& batch, RandomKey key)>;
 /// (x - mean) / stddev, of any shape; integers become float32. ValueError unless stddev is positive.
 Transform normalize(double mean, double stddev);
 /// Each image moved by up to `pixels` in both directions (all of its channels alike), filled with `fill`. Keeps the
-/// dtype; for tensors on the CPU. ValueError if pixels is negative, ShapeError unless there are 3 or 4 axes.
+/// dtype; for tensors on the CPU. ValueError if pixels is negative or the dtype cannot
+/// hold `fill`, ShapeError unless there are 3 or 4 axes.
 Transform random_shift(int64_t pixels, double fill = 0);
 /// Each image mirrored left to right with probability p. Otherwise as random_shift.
 Transform random_flip(double p = 0.5);
