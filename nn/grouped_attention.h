@@ -29,7 +29,7 @@ struct GroupedMultiHeadAttentionOptions {
 /// projection. 3 (C^2/G + C) parameters, plus C^2 + C (dense) or C^2/G + C (grouped) for the output. Every block is
 /// Xavier-uniform on its own: bound gain sqrt(3 / g), g = C/G. G = 1 with scale head_dim is MultiHeadAttention bit for
 /// bit. The readings of the article behind the options are listed in nn/README.md.
-class GroupedMultiHeadAttention : public Callable<GroupedMultiHeadAttention> {
+class GroupedMultiHeadAttention : public CallableWith<GroupedMultiHeadAttention, AttentionOptions> {
  public:
   /// ValueError naming the option, and what would fit: groups does not divide embed_dim, num_heads does not divide it,
   /// heads and groups fit neither way, or dropout is no probability.

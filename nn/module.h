@@ -122,5 +122,15 @@ class Callable : public Module {
   }
 };
 
+/// The same for forward(x, options), so that a call can name options in braces: `layer(x, {.causal = true})`.
+template <class Self, class Options>
+class CallableWith : public Callable<Self> {
+ public:
+  using Callable<Self>::operator();
+  Tensor operator()(const Tensor& x, const Options& options) {
+    return this->scope([&] { return static_cast<Self&>(*this).forward(x, options); });
+  }
+};
+
 }  // namespace tutti::nn
 #pragma GCC visibility pop

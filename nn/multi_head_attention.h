@@ -15,7 +15,7 @@ struct MultiHeadAttentionOptions {
 
 /// softmax(q k^T / sqrt(d)) v over H heads with a dense output projection: 4 C^2 + 4 C parameters. q, k and v are one
 /// weight [3 C, C], each third Xavier-uniform on its own (bound sqrt(3 / C)); biases 0.
-class MultiHeadAttention : public Callable<MultiHeadAttention> {
+class MultiHeadAttention : public CallableWith<MultiHeadAttention, AttentionOptions> {
  public:
   explicit MultiHeadAttention(MultiHeadAttentionOptions options);
   void children(Visitor& visit) override;

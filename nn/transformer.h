@@ -9,15 +9,17 @@
 #pragma GCC visibility push(default)
 namespace tutti::nn {
 
+/// Which attention layer a block has: its options say.
 using AttentionSpec = std::variant<MultiHeadAttentionOptions, GroupedMultiHeadAttentionOptions>;
 inline AttentionSpec standard(MultiHeadAttentionOptions options) { return options; }
 inline AttentionSpec grouped(GroupedMultiHeadAttentionOptions options) { return options; }
 
-/// Linear, GELU, Linear.
+/// Widths of a feed-forward, and the form of its GELU.
 struct FeedForwardOptions {
   int64_t embed_dim = 0, hidden = 0;
   Gelu gelu = Gelu::erf;
 };
+/// Linear, GELU, Linear: x [.., embed_dim] to the same shape by way of `hidden`.
 class FeedForward : public Callable<FeedForward> {
  public:
   explicit FeedForward(FeedForwardOptions options);
@@ -29,6 +31,7 @@ class FeedForward : public Callable<FeedForward> {
   Gelu gelu_;
 };
 
+/// A block's width, attention and order.
 struct TransformerBlockOptions {
   int64_t embed_dim = 0;
   AttentionSpec attention = MultiHeadAttentionOptions{};
@@ -36,7 +39,9 @@ struct TransformerBlockOptions {
   bool norm_first = true;  ///< x + f(norm(x)), else norm(x + f(x))
   double dropout = 0;      ///< of both residual branches
 };
-class TransformerBlock : public Callable<TransformerBlock> {
+/// Attention and feed-forward, each with a LayerNorm and a residual branch (Vaswani et al. 2017). ValueError naming the
+/// option that does not fit.
+class TransformerBlock : public CallableWith<TransformerBlock, AttentionOptions> {
  public:
   explicit TransformerBlock(TransformerBlockOptions options);
   void children(Visitor& visit) override;
@@ -51,12 +56,14 @@ class TransformerBlock : public Callable<TransformerBlock> {
   bool norm_first_;
 };
 
+/// How many blocks of what kind.
 struct TransformerEncoderOptions {
   TransformerBlockOptions block{};
   int64_t layers = 1;
   bool final_norm = true;  ///< a LayerNorm after the last block
 };
-class TransformerEncoder : public Callable<TransformerEncoder> {
+/// Blocks in a row, each with its own weights. x [B, T, C] to the same shape; options are passed to every block.
+class TransformerEncoder : public CallableWith<TransformerEncoder, AttentionOptions> {
  public:
   explicit TransformerEncoder(TransformerEncoderOptions options);
   void children(Visitor& visit) override;

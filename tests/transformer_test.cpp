@@ -56,6 +56,18 @@ TEST_CASE("TransformerBlock: parameter counts, default hidden width, names") {
                                           "ffn.up.weight", "ffn.up.bias", "ffn.down.weight", "ffn.down.bias"});
 }
 
+TEST_CASE("TransformerBlock: options in braces") {
+  TransformerBlock block({.embed_dim = 8, .attention = nn::grouped({.groups = 2})});
+  nn::MultiHeadAttention layer({.embed_dim = 8, .num_heads = 2});
+  nn::TransformerEncoder stack({.block = {.embed_dim = 8}, .layers = 2});
+  const Tensor x = random_tensor({2, 5, 8}, DType::float32, 1);
+  check_identical(block(x, {.causal = true}), block.forward(x, {.causal = true}));
+  check_identical(layer(x, {.causal = true}), layer.forward(x, {.causal = true}));
+  check_identical(stack(x, {.window = 2}), stack.forward(x, {.window = 2}));
+  const AttentionOptions options{.causal = true};
+  check_identical(block(x, options), block(x, {.causal = true}));
+}
+
 TEST_CASE("TransformerBlock: dropout works in training only") {
   TransformerBlock block({.embed_dim = 8, .dropout = 0.5});
   const Tensor x = random_tensor({1, 4, 8}, DType::float32, 1);
