@@ -17,11 +17,13 @@ namespace tutti {
 
 struct Node;  // autograd/node.h
 
+/// What a backward pass leaves behind.
 struct BackwardOptions {
   bool retain_graph = false;  ///< keep saved tensors, so that backward can run again
   bool create_graph = false;  ///< record the gradient's own graph (for second derivatives); implies retain_graph
 };
 
+/// What a Tensor is a handle to.
 struct TensorImpl {
   std::shared_ptr<Storage> storage;
   Dims shape, strides;  // strides and offset in elements
@@ -31,6 +33,7 @@ struct TensorImpl {
   std::shared_ptr<Node> node;  // null: no gradient wanted
 };
 
+/// A handle to a strided view of a storage, cheap to copy; copies are the same tensor.
 class Tensor {
  public:
   Tensor() = default;  ///< undefined: no value at all
@@ -88,6 +91,8 @@ class Tensor {
   Tensor& requires_grad_(bool on = true);
   /// The accumulated gradient of a leaf; undefined if there is none yet.
   Tensor grad() const;
+  /// Replaces it (undefined: drops it). AutogradError unless this is a leaf; ShapeError, DTypeError or DeviceError if
+  /// the gradient does not fit.
   void set_grad(const Tensor& gradient) const;
   void zero_grad() const;  ///< drops the gradient
   /// The same storage outside the graph.
@@ -132,7 +137,7 @@ class Output {
     return static_cast<T*>(data());
   }
   TensorImpl* impl() const { return impl_.get(); }
-  /// The same memory under another shape: for writing a part.
+  /// The same memory under another shape, from `offset` elements after the storage's start: for writing a part.
   Output view(const Dims& shape, const Dims& strides, int64_t offset) const;
 
  private:
@@ -157,6 +162,10 @@ Output output(const Dims& shape, DType dtype, Device device);
 inline Output output_like(const Tensor& x) { return output(x.shape(), x.dtype(), x.device()); }
 /// The raw view (offset counted from the storage's start, in elements); ops/shape.h has the ones that users call.
 View view(const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset);
+
+/// One axis or count where a list would do too. A braced list is never one: `sum(x, {})` and `split(x, {3})` are lists.
+template <class T>
+concept Integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
 /// `axis` as 0 ≤ axis < rank (negative counts from the end); IndexError naming op, axis and shape. A 0-d tensor has
 /// axis 0 and -1, as in PyTorch.

@@ -1,4 +1,5 @@
 // The parts of ops/reduce.h that are more than a sum: variance, norm, logsumexp, any and all.
+#include <algorithm>
 #include <cmath>
 
 #include "tutti/autograd/with_grad.h"
@@ -30,17 +31,18 @@ Dims list(unsigned mask, int rank) {
 Tensor variance(const char* op, const Tensor& x, const Axes& axes, double correction, bool root) {
   check_floating(op, x);
   Output y = output(axes.shape, x.dtype(), x.device());
-  const double divisor = static_cast<double>(axes.count) - correction;
+  const double divisor = std::max(0.0, static_cast<double>(axes.count) - correction);
   kernel::variance::on(x.device())(fold(x, axes, y), divisor, root);
-  return with_grad(op, y, {x}, {x, y}, [mask = axes.mask, ones = axes.ones, divisor, root](Saved& s, const Tensor& dy) {
-    const Tensor x0 = s[0];
-    Tensor factor = mul(keep(dy, ones), (root ? 1 : 2) / divisor);
-    if (root) {
-      const Tensor y0 = keep(s[1], ones);
-      factor = masked_fill(div(factor, y0), eq(y0, 0), 0);
-    }
-    return Grads{mul(sub(x0, mean(x0, list(mask, x0.rank()), true)), factor)};
-  });
+  return with_grad(op, y, {x}, {x, Keep(y, root)},
+                   [mask = axes.mask, ones = axes.ones, divisor, root](Saved& s, const Tensor& dy) {
+                     const Tensor x0 = s[0];
+                     Tensor factor = mul(keep(dy, ones), (root ? 1 : 2) / divisor);
+                     if (root) {
+                       const Tensor y0 = keep(s[1], ones);
+                       factor = masked_fill(div(factor, y0), eq(y0, 0), 0);
+                     }
+                     return Grads{mul(sub(x0, mean(x0, list(mask, x0.rank()), true)), factor)};
+                   });
 }
 
 Tensor p_norm(const Tensor& x, double p, const Axes& axes) {

@@ -14,12 +14,6 @@
 namespace tutti {
 namespace {
 
-int check_axis(const char* op, int64_t axis, const Tensor& x) {
-  check_defined(op, "x", x);
-  if (x.rank() == 0) throw IndexError(message(op, ": a 0-d tensor has no axis ", axis));
-  return normalize_dim(op, axis, x);
-}
-
 View part(const Tensor& x, int axis, int64_t begin, int64_t size, int64_t step = 1) {
   Dims shape = x.shape(), strides = x.strides();
   const int64_t offset = x.impl()->offset + (size > 0 ? begin * strides[axis] : 0);
@@ -133,7 +127,7 @@ std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t axis) {
   return cut("split", x, dim, {sizes, 0, x.shape()[dim]});
 }
 
-std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t axis) {
+std::vector<Tensor> detail::split(const Tensor& x, int64_t size, int64_t axis) {
   const int dim = check_axis("split", axis, x);
   if (size <= 0) throw ValueError(message("split: the pieces' size must be positive, not ", size));
   return cut("split", x, dim, {{}, std::min(size, std::max<int64_t>(1, x.shape()[dim])), x.shape()[dim]});

@@ -271,3 +271,21 @@ TEST_CASE("malformed reductions say what is wrong") {
   REQUIRE_THROWS_AS(norm(x, NAN), ValueError);
   REQUIRE_THROWS_WITH(logsumexp(x, 5), "logsumexp: axis 5 is out of range for shape [2, 3] (2 axes)");
 }
+
+TEST_CASE("a braced list of axes is a list, a number is an axis") {
+  const Tensor x = random_tensor({2, 3}, DType::float32, 1);
+  CHECK(sum(x, {}).shape() == Dims{2, 3});
+  CHECK(sum(x, {0}).shape() == Dims{3});
+  CHECK(mean(x, 1).shape() == Dims{2});
+  CHECK(var(x, {0}, 0).shape() == Dims{3});
+  CHECK(var(x, 0, 0).shape() == Dims{3});
+  CHECK(stddev(x, {-1}, 1, true).shape() == Dims{2, 1});
+}
+
+TEST_CASE("variance of too few values: not a number, and neither is its gradient") {
+  Tensor x = random_tensor({3}, DType::float64, 1).requires_grad_();
+  const Tensor y = var(x, {0}, 4);
+  CHECK(std::isinf(y.item()));
+  y.backward();
+  CHECK(!std::isfinite(x.grad().at({0})));
+}

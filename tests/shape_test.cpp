@@ -199,6 +199,8 @@ TEST_CASE("split and chunk give views of one node") {
   CHECK(shares_storage(pieces[3], x));
   CHECK(split(x, Dims{1, 0, 13})[2].shape() == Dims{13});
   CHECK(split(x, 100).size() == 1);
+  CHECK(split(x, {14}).size() == 1);
+  CHECK_THROWS_AS(split(x, {4}), ShapeError);
   CHECK(chunk(x, 4).size() == 4);  // pieces of 4
   CHECK(chunk(x, 6).size() == 5);  // pieces of 3, as in PyTorch
   CHECK(chunk(x, INT64_MAX).size() == 14);
