@@ -10,10 +10,10 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// An element of the "saved" list: a tensor or the output itself.
+/// An element of the "saved" list: a tensor or the output itself; if it is not needed, an undefined tensor instead.
 struct Keep {
-  Keep(const Tensor& t) : impl(t.impl()) {}
-  Keep(const Output& o) : impl(o.impl()) {}
+  Keep(const Tensor& t, bool needed = true) : impl(needed ? t.impl() : nullptr) {}
+  Keep(const Output& o, bool needed = true) : impl(needed ? o.impl() : nullptr) {}
   const TensorImpl* impl;  // null: an undefined tensor, saved as such
 };
 

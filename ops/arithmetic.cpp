@@ -10,7 +10,6 @@ namespace tutti {
 namespace {
 
 void check_arithmetic(const char* op, const Tensor& x) {
-  check_defined(op, "an argument", x);
   if (x.dtype() == DType::boolean)
     throw DTypeError(message(op, ": bool tensors have no arithmetic; convert with to(x, dtype)"));
 }
@@ -24,6 +23,7 @@ Output compute(const char* name, Arithmetic op, const Tensor& a, const Tensor& b
 }
 
 Output compute(const char* name, Arithmetic op, const Tensor& x, double number, bool number_first) {
+  check_defined(name, number_first ? "b" : "a", x);
   check_arithmetic(name, x);
   check_number(name, number, x.dtype());
   Output y = output_like(x);
@@ -47,9 +47,10 @@ Tensor sub(const Tensor& a, const Tensor& b) {
 
 Tensor mul(const Tensor& a, const Tensor& b) {
   const Output y = compute("mul", Arithmetic::mul, a, b);
-  return with_grad("mul", y, {a, b}, {a, b}, [](Saved& s, const Tensor& dy) {
-    return Grads{s.wants(0) ? mul(dy, s[1]) : Tensor(), s.wants(1) ? mul(dy, s[0]) : Tensor()};
-  });
+  return with_grad("mul", y, {a, b}, {Keep(a, b.requires_grad()), Keep(b, a.requires_grad())},
+                   [](Saved& s, const Tensor& dy) {
+                     return Grads{s.wants(0) ? mul(dy, s[1]) : Tensor(), s.wants(1) ? mul(dy, s[0]) : Tensor()};
+                   });
 }
 
 namespace {
@@ -63,9 +64,9 @@ Tensor div_gradient(const Tensor& dy, const Tensor& y, const Tensor& b) {
 }  // namespace
 
 Tensor div(const Tensor& a, const Tensor& b) {
-  check_floating("div", a);
+  check_floating("div", a, "a");
   const Output y = compute("div", Arithmetic::div, a, b);
-  return with_grad("div", y, {a, b}, {b, y}, [](Saved& s, const Tensor& dy) {
+  return with_grad("div", y, {a, b}, {b, Keep(y, b.requires_grad())}, [](Saved& s, const Tensor& dy) {
     return Grads{s.wants(0) ? div(dy, s[0]) : Tensor(), s.wants(1) ? div_gradient(dy, s[1], s[0]) : Tensor()};
   });
 }
@@ -91,13 +92,13 @@ Tensor mul(const Tensor& a, double b) {
 }
 
 Tensor div(const Tensor& a, double b) {
-  check_floating("div", a);
+  check_floating("div", a, "a");
   const Output y = compute("div", Arithmetic::div, a, b, false);
   return with_grad("div", y, {a}, [b](Saved&, const Tensor& dy) { return Grads{div(dy, b)}; });
 }
 
 Tensor div(double a, const Tensor& b) {
-  check_floating("div", b);
+  check_floating("div", b, "b");
   const Output y = compute("div", Arithmetic::div, b, a, true);
   return with_grad("div", y, {b}, {b, y},
                    [](Saved& s, const Tensor& dy) { return Grads{div_gradient(dy, s[1], s[0])}; });

@@ -21,8 +21,7 @@ struct Blocks {
   int64_t out_stride = 0, in_stride = 0;
 };
 
-Blocks blocks_of(const TensorImpl& weight) {
-  const Dims &s = weight.shape, &t = weight.strides;
+Blocks blocks_of(const Dims& s, const Dims& t) {
   const int n = s.n;
   return {
       n > 3 ? s[0] : 1, n > 2 ? s[n - 3] : 1, s[n - 2], s[n - 1], {n > 3 ? t[0] : 0, n > 2 ? t[n - 3] : 0}, t[n - 2],
@@ -74,7 +73,7 @@ int leading(const Dims& x) { return x.n > 2 ? x.n - 2 : 0; }
 
 /// dx [.., G in]: of every map, dy's slice times the weight; the maps are summed.
 Tensor input_gradient(const Tensor& dy, const Tensor& weight, const Dims& x_shape) {
-  const Blocks w = blocks_of(*weight.impl());
+  const Blocks w = blocks_of(weight.shape(), weight.strides());
   const Output dx = output(x_shape, dy.dtype(), dy.device());
   kernel::gemm::on(dy.device())({features(dy, w.out, w.groups * w.out, w.out),
                                  blocks<ConstMatrix>(weight.data(), *weight.impl(), w, leading(x_shape)),
@@ -89,7 +88,7 @@ Tensor input_gradient(const Tensor& dy, const Tensor& weight, const Dims& x_shap
 /// dW: of every block, dy's slice transposed times x's slice, summed over all leading axes.
 Tensor weight_gradient(const Tensor& dy, const Tensor& x, const Dims& weight_shape) {
   const Output dw = output(weight_shape, x.dtype(), x.device());
-  const Blocks w = blocks_of(*dw.impl());
+  const Blocks w = blocks_of(dw.shape(), dw.strides());
   kernel::gemm::on(x.device())({transposed(features(dy, w.out, w.groups * w.out, w.out)),
                                 features(x, w.in, 0, w.in),
                                 blocks<Matrix>(dw.data(), *dw.impl(), w, leading(x.shape())),
@@ -109,16 +108,21 @@ Tensor column_sum(const Tensor& dy) {
 }
 
 /// The same gradients in differentiable operations, for create_graph.
-Grads composed(Saved& s, const Tensor& dy, const Tensor& x, const Tensor& weight) {
-  const Blocks w = blocks_of(*weight.impl());
+Grads composed(Saved& s, const Tensor& dy) {
+  const Dims x_shape = s.input_shape(0), weight_shape = s.input_shape(1);
+  const Blocks w = blocks_of(weight_shape, contiguous_strides(weight_shape));
   int64_t rows = 1;
-  for (int i = 0; i < x.rank() - 1; ++i) rows *= x.shape()[i];
-  const Tensor block = reshape(weight, {w.maps, w.groups, w.out, w.in});
+  for (int i = 0; i < x_shape.n - 1; ++i) rows *= x_shape[i];
   const Tensor dy4 = permute(reshape(dy, {rows, w.maps, w.groups, w.out}), {1, 2, 0, 3});  // [P, G, rows, out]
-  const Tensor x3 = permute(reshape(x, {rows, w.groups, w.in}), {1, 0, 2});                // [G, rows, in]
   Grads g(3);
-  if (s.wants(0)) g[0] = reshape(permute(sum(matmul(dy4, block), 0), {1, 0, 2}), x.shape());
-  if (s.wants(1)) g[1] = reshape(matmul(transpose(dy4, -1, -2), x3), weight.shape());
+  if (s.wants(0)) {
+    const Tensor block = reshape(s[1], {w.maps, w.groups, w.out, w.in});
+    g[0] = reshape(permute(sum(matmul(dy4, block), 0), {1, 0, 2}), x_shape);
+  }
+  if (s.wants(1)) {
+    const Tensor x3 = permute(reshape(s[0], {rows, w.groups, w.in}), {1, 0, 2});  // [G, rows, in]
+    g[1] = reshape(matmul(transpose(dy4, -1, -2), x3), weight_shape);
+  }
   if (s.wants(2)) g[2] = column_sum(dy);
   return g;
 }
@@ -128,7 +132,7 @@ Tensor affine(const char* op, const Tensor& x, const Tensor& weight, const Tenso
     return to(
         affine(op, to(x, DType::float32), to(weight, DType::float32), bias.defined() ? to(bias, DType::float32) : bias),
         x.dtype());
-  const Blocks w = blocks_of(*weight.impl());
+  const Blocks w = blocks_of(weight.shape(), weight.strides());
   Dims shape = x.shape();
   shape[shape.n - 1] = w.maps * w.groups * w.out;
   const Output y = output(shape, x.dtype(), x.device());
@@ -137,18 +141,18 @@ Tensor affine(const char* op, const Tensor& x, const Tensor& weight, const Tenso
       {features(x, w.in, 0, w.in), transposed(blocks<ConstMatrix>(weight.data(), *weight.impl(), w, leading(shape))),
        features(y, w.out, w.groups * w.out, w.out), batch_of(w, shape), bias.defined() ? offsets.data() : nullptr,
        dims({w.groups * w.out, w.out}, Dims{0, 0, 0, 0, 0, 0, 0, 0}, leading(shape)), false});
-  return with_grad(op, y, {x, weight, bias}, {x, weight}, [](Saved& s, const Tensor& dy) {
-    const Tensor input = s[0], blocks_ = s[1];
-    if (grad_mode()) return composed(s, dy, input, blocks_);
-    return Grads{s.wants(0) ? input_gradient(dy, blocks_, input.shape()) : Tensor(),
-                 s.wants(1) ? weight_gradient(dy, input, blocks_.shape()) : Tensor(),
-                 s.wants(2) ? column_sum(dy) : Tensor()};
-  });
+  return with_grad(op, y, {x, weight, bias}, {Keep(x, weight.requires_grad()), Keep(weight, x.requires_grad())},
+                   [](Saved& s, const Tensor& dy) {
+                     if (grad_mode()) return composed(s, dy);
+                     return Grads{s.wants(0) ? input_gradient(dy, s[1], s.input_shape(0)) : Tensor(),
+                                  s.wants(1) ? weight_gradient(dy, s[0], s.input_shape(1)) : Tensor(),
+                                  s.wants(2) ? column_sum(dy) : Tensor()};
+                   });
 }
 
 void check(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check_same(op, x, weight);
-  if (bias.defined()) check_same(op, x, bias);
+  check_same(op, x, weight, "x", "weight");
+  if (bias.defined()) check_same(op, x, bias, "x", "bias");
   check_floating(op, x);
   if (x.rank() == 0) throw ShapeError(message(op, ": input of shape [] has no axis of features"));
 }
@@ -176,7 +180,7 @@ Tensor grouped_linear(const Tensor& x, const Tensor& weight, const Tensor& bias)
   if (weight.rank() != 3 && weight.rank() != 4)
     throw ShapeError(
         message("grouped_linear: weight must be [G, out/G, in/G] or [P, G, out/G, in/G], not ", weight.shape()));
-  const Blocks w = blocks_of(*weight.impl());
+  const Blocks w = blocks_of(weight.shape(), weight.strides());
   if (x.size(-1) != w.groups * w.in)
     throw ShapeError(message("grouped_linear: input width ", x.size(-1), " does not match weight ", weight.shape(),
                              " (in = ", w.groups, " * ", w.in, ")"));

@@ -12,8 +12,8 @@
 namespace tutti {
 namespace {
 
-Dims batch_of(const Tensor& x) {
-  Dims batch = x.shape();
+Dims batch_of(const Dims& shape) {
+  Dims batch = shape;
   batch.n -= 2;
   return batch;
 }
@@ -37,11 +37,12 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b, const Dims& bat
   kernel::Product p{matrix(a, batch), matrix(b, batch), matrix(y), batch, nullptr, {}, false};
   p.c.batch_strides = strides_under(kept, p.c.batch_strides, batch);
   kernel::gemm::on(a.device())(p);
-  return with_grad(op, y, {a, b}, {a, b}, [op, batch](Saved& s, const Tensor& dy) {
-    const Tensor x = s[0], w = s[1];
-    return Grads{s.wants(0) ? product(op, dy, transpose(w, -1, -2), batch, batch_of(x)) : Tensor(),
-                 s.wants(1) ? product(op, transpose(x, -1, -2), dy, batch, batch_of(w)) : Tensor()};
-  });
+  return with_grad(op, y, {a, b}, {Keep(a, b.requires_grad()), Keep(b, a.requires_grad())},
+                   [op, batch](Saved& s, const Tensor& dy) {
+                     const auto kept = [&](int i) { return batch_of(s.input_shape(i)); };
+                     return Grads{s.wants(0) ? product(op, dy, transpose(s[1], -1, -2), batch, kept(0)) : Tensor(),
+                                  s.wants(1) ? product(op, transpose(s[0], -1, -2), dy, batch, kept(1)) : Tensor()};
+                   });
 }
 
 /// By way of float32 for the half types.
@@ -53,7 +54,7 @@ Tensor in_float(const char* op, const Tensor& a, const Tensor& b, const Dims& ba
 
 void check(const char* op, const Tensor& a, const Tensor& b) {
   check_same(op, a, b);
-  check_floating(op, a);
+  check_floating(op, a, "a");
 }
 
 [[noreturn]] void fail(const char* op, const Tensor& a, const Tensor& b, int axis) {
@@ -63,7 +64,7 @@ void check(const char* op, const Tensor& a, const Tensor& b) {
 
 /// The batch of the result; the error counts axes as the shapes do.
 Dims broadcast_batches(const Tensor& a, const Tensor& b) {
-  const Dims x = batch_of(a), y = batch_of(b);
+  const Dims x = batch_of(a.shape()), y = batch_of(b.shape());
   const int n = x.n > y.n ? x.n : y.n;
   for (int i = 1; i <= (x.n < y.n ? x.n : y.n); ++i) {
     const int64_t p = x[x.n - i], q = y[y.n - i];

@@ -21,20 +21,23 @@ Tensor pow(const Tensor& x, double exponent) {
 
 Tensor pow(const Tensor& x, const Tensor& exponent) {
   check_floating("pow", x);
-  const Dims shape = broadcast("pow", x, exponent);
+  check_same("pow", x, exponent, "x", "exponent");
+  const Dims shape = broadcast("pow", x.shape(), exponent.shape());
   const Output y = output(shape, x.dtype(), x.device());
   kernel::pow::on(x.device())(elements(y, x, exponent));
-  return with_grad("pow", y, {x, exponent}, {x, exponent, y}, [](Saved& s, const Tensor& dy) {
-    const Tensor a = s[0], b = s[1];
-    Grads g(2);
-    // 0 where the exponent is 0; and 0^b does not change with b where b >= 0: its logarithm must not be met.
-    if (s.wants(0)) g[0] = mul(dy, where(eq(b, 0), zeros_like(b), mul(b, pow(a, sub(b, 1)))));
-    if (s.wants(1)) {
-      const Tensor constant = logical_and(eq(a, 0), ge(b, 0));
-      g[1] = mul(dy, mul(s[2], log(where(constant, ones_like(a), a))));
-    }
-    return g;
-  });
+  return with_grad("pow", y, {x, exponent}, {x, exponent, Keep(y, exponent.requires_grad())},
+                   [](Saved& s, const Tensor& dy) {
+                     const Tensor a = s[0], b = s[1];
+                     Grads g(2);
+                     // 0 where the exponent is 0; and 0^b does not change with b where b >= 0: its logarithm must not
+                     // be met.
+                     if (s.wants(0)) g[0] = mul(dy, where(eq(b, 0), zeros_like(b), mul(b, pow(a, sub(b, 1)))));
+                     if (s.wants(1)) {
+                       const Tensor constant = logical_and(eq(a, 0), ge(b, 0));
+                       g[1] = mul(dy, mul(s[2], log(where(constant, ones_like(a), a))));
+                     }
+                     return g;
+                   });
 }
 
 }  // namespace tutti

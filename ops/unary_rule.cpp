@@ -118,6 +118,8 @@ Tensor unary(Unary f, const Tensor& x) {
   }
   const Output y = output_like(x);
   kernel::unary::on(x.device())(f, elements(y, x));
+  if (f == Unary::neg)  // its gradient needs nothing
+    return with_grad(name, y, {x}, [](Saved&, const Tensor& dy) { return Grads{neg(dy)}; });
   const Keep saved = uses_output(f) ? Keep(y) : Keep(x);
   return with_grad(name, y, {x}, {saved}, [f](Saved& s, const Tensor& dy) { return Grads{gradient(f, dy, s[0])}; });
 }

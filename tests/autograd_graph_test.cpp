@@ -254,3 +254,24 @@ TEST_CASE("saved tensors are freed as the walk goes", "[autograd]") {
   CHECK(at_first <= 3 * bytes);  // of sixteen
   CHECK(memory::stats().current - start <= 2 * bytes);
 }
+
+TEST_CASE("operands that no wanted gradient needs are not saved", "[autograd]") {
+  const auto may_change_after = [](const std::function<Tensor(const Tensor& w, const Tensor& frozen)>& f) {
+    const Tensor w = leaf({1, 2, 3, 4}, {2, 2}), frozen = Tensor::from({5, 6, 7, 8}, {2, 2}, DType::float64);
+    const Tensor y = sum(f(w, frozen));
+    {
+      const no_grad off;
+      fill_(w, 0);
+    }
+    y.backward();
+    CHECK(w.grad().defined());
+  };
+  may_change_after([](const Tensor& w, const Tensor& c) { return mul(w, c); });
+  may_change_after([](const Tensor& w, const Tensor& c) { return mul(c, w); });
+  may_change_after([](const Tensor& w, const Tensor& c) { return div(w, c); });
+  may_change_after([](const Tensor& w, const Tensor& c) { return matmul(w, c); });
+  may_change_after([](const Tensor& w, const Tensor& c) { return matmul(c, w); });
+  may_change_after([](const Tensor& w, const Tensor& c) { return linear(w, c); });
+  may_change_after([](const Tensor& w, const Tensor& c) { return linear(c, w); });
+  may_change_after([](const Tensor& w, const Tensor&) { return neg(w); });
+}
