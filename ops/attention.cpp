@@ -115,9 +115,9 @@ void check_inputs(const char* op, const Tensor& q, const Tensor& k, const Tensor
   rank4("q", q);
   rank4("k", k);
   rank4("v", v);
-  check_floating(op, q);
-  check_same(op, q, k);
-  check_same(op, q, v);
+  check_floating(op, q, "q");
+  check_same(op, q, k, "q", "k");
+  check_same(op, q, v, "q", "v");
   if (k.size(0) != q.size(0) || v.size(0) != q.size(0))
     throw ShapeError(message(op, ": batch sizes of q ", q.shape(), ", k ", k.shape(), " and v ", v.shape(), " differ"));
   if (v.size(1) != k.size(1) || v.size(2) != k.size(2))
@@ -138,10 +138,9 @@ Grads attention_gradient(const Settings& settings, const Saved& s, const Tensor&
   const ConstHeads qh = heads(q), kh = heads(k);
   const Output d[3] = {output_in_order_of(q), output_in_order_of(k), output_in_order_of(v)};
   const auto wanted = [&](int i) { return s.wants(i) ? heads(d[i]) : Heads{}; };
-  if (qh.heads > 0)
-    kernel::attention_backward::on(q.device())(
-        problem(settings, qh, kh, heads(v), mask_view(settings.op, mask, q, scores_shape(qh, kh))), heads(out),
-        log_sums.data(), heads(dy), wanted(0), wanted(1), wanted(2));
+  kernel::attention_backward::on(q.device())(
+      problem(settings, qh, kh, heads(v), mask_view(settings.op, mask, q, scores_shape(qh, kh))), heads(out),
+      log_sums.data(), heads(dy), wanted(0), wanted(1), wanted(2));
   Grads result(3);
   for (int i = 0; i < 3; ++i)
     if (s.wants(i)) result[static_cast<size_t>(i)] = gradient_unavailable(settings.op, d[i], {q, k, v, dy});
@@ -155,10 +154,9 @@ Grads packed_gradient(const Settings& settings, const Saved& s, const Tensor& dy
   const Tensor out = s[1], log_sums = s.constant(2);
   const ConstHeads q = part(qkv, 0), k = part(qkv, 1), v = part(qkv, 2);
   const Output d = output_like(qkv);
-  if (q.heads > 0)
-    kernel::attention_backward::on(qkv.device())(
-        problem(settings, q, k, v, mask_view(settings.op, mask, qkv, scores_shape(q, k))), token_major(out),
-        log_sums.data(), token_major(dy), part(d, 0), part(d, 1), part(d, 2));
+  kernel::attention_backward::on(qkv.device())(
+      problem(settings, q, k, v, mask_view(settings.op, mask, qkv, scores_shape(q, k))), token_major(out),
+      log_sums.data(), token_major(dy), part(d, 0), part(d, 1), part(d, 2));
   return {gradient_unavailable(settings.op, d, {qkv, dy})};
 }
 
@@ -173,15 +171,14 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   const Settings settings = check_options(op, options, qh.width);
   const Output y = token_major_output({qh.batches, qh.heads, qh.tokens, vh.width}, q.dtype(), q.device());
   const Output log_sums = log_sums_for(qh, q.device());
-  if (qh.heads > 0)
-    kernel::attention_forward::on(q.device())(problem(settings, qh, kh, vh, mask), heads(y), log_sums.data());
+  kernel::attention_forward::on(q.device())(problem(settings, qh, kh, vh, mask), heads(y), log_sums.data());
   return with_grad(op, y, {q, k, v}, {q, k, v, y, log_sums, options.mask},
                    [settings](Saved& s, const Tensor& dy) { return attention_gradient(settings, s, dy); });
 }
 
 Tensor packed_attention(const Tensor& qkv, const AttentionOptions& options) {
   constexpr const char* op = "packed_attention";
-  check_floating(op, qkv);
+  check_floating(op, qkv, "qkv");
   if (qkv.rank() != 5 || qkv.size(2) != 3)
     throw ShapeError(message(op, ": qkv must have 5 axes [batch, tokens, 3, heads, width], not shape ", qkv.shape()));
   const ConstHeads q = part(qkv, 0), k = part(qkv, 1), v = part(qkv, 2);
@@ -189,8 +186,7 @@ Tensor packed_attention(const Tensor& qkv, const AttentionOptions& options) {
   const Settings settings = check_options(op, options, q.width);
   const Output y = output({q.batches, q.tokens, q.heads, q.width}, qkv.dtype(), qkv.device());
   const Output log_sums = log_sums_for(q, qkv.device());
-  if (q.heads > 0)
-    kernel::attention_forward::on(qkv.device())(problem(settings, q, k, v, mask), token_major(y), log_sums.data());
+  kernel::attention_forward::on(qkv.device())(problem(settings, q, k, v, mask), token_major(y), log_sums.data());
   return with_grad(op, y, {qkv}, {qkv, y, log_sums, options.mask},
                    [settings](Saved& s, const Tensor& dy) { return packed_gradient(settings, s, dy); });
 }

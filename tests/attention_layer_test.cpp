@@ -264,3 +264,11 @@ TEST_CASE("attention layers: every wrong option names itself and what would fit 
   REQUIRE_THROWS_WITH(layer(ones({3, 8}), AttentionOptions{.scale = 2}),
                       "MultiHeadAttention: scale = 2 in a call; it is an option of the layer");
 }
+
+TEST_CASE("attention without query heads: keys and values get zero gradients") {
+  const Tensor keys = ones({1, 2, 3, 4}).requires_grad_();
+  const Tensor none = zeros({1, 0, 5, 4});
+  full({1, 2, 3, 4}, 7);  // what the gradient's memory may have held before
+  scaled_dot_product_attention(none, keys, keys).backward(none);
+  CHECK(keys.grad().to_vector<float>() == std::vector<float>(24));
+}
