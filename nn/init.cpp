@@ -38,7 +38,7 @@ void zeros_(const Tensor& x) { constant_(x, 0); }
 void ones_(const Tensor& x) { constant_(x, 1); }
 
 void uniform_(const Tensor& x, double low, double high, Generator& generator) {
-  if (!(low <= high)) throw ValueError(message("uniform_: low ", low, " is above high ", high));
+  if (!(low <= high)) throw ValueError(message("uniform_: low ", low, " and high ", high, " are no range"));
   const no_grad off;
   copy_(x, add(mul(rand(x.shape(), drawn_like(x), generator), high - low), low));
 }

@@ -1,6 +1,6 @@
 #include "tutti/nn/normalization.h"
 
-#include "tutti/backends/contract/make_view.h"
+#include "tutti/core/check.h"
 #include "tutti/nn/option.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/normalization.h"

@@ -1,6 +1,6 @@
 #include "tutti/nn/self_attention.h"
 
-#include "tutti/backends/contract/make_view.h"
+#include "tutti/core/check.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/shape.h"
 

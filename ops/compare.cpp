@@ -8,9 +8,9 @@
 namespace tutti {
 namespace {
 
-void check_condition(const char* op, const char* argument, const Tensor& condition, const Tensor& x) {
+void check_condition(const char* op, const char* argument, const Tensor& condition, const char* name, const Tensor& x) {
   check_dtype(op, argument, condition, DType::boolean);
-  check_defined(op, "an argument", x);
+  check_defined(op, name, x);
   if (condition.device() != x.device())
     throw DeviceError(
         message(op, ": devices ", condition.device(), " and ", x.device(), " differ; move one with to(x, device)"));
@@ -75,7 +75,7 @@ Tensor isnan(const Tensor& x) {
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
-  check_condition("masked_fill", "mask", mask, x);
+  check_condition("masked_fill", "mask", mask, "x", x);
   check_number("masked_fill", value, x.dtype());
   if (!(broadcast("masked_fill", x.shape(), mask.shape()) == x.shape()))
     throw ShapeError(
@@ -84,7 +84,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
-  check_condition("where", "condition", condition, a);
+  check_condition("where", "condition", condition, "a", a);
   const Dims shape = broadcast("where", broadcast("where", a, b), condition.shape());
   const Output y = output(shape, a.dtype(), a.device());
   kernel::where::on(a.device())(elements(y, condition, a, b));

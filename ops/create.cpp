@@ -10,9 +10,6 @@
 namespace tutti {
 namespace {
 
-/// The whole of a new, contiguous tensor as one row.
-Rows row_of(const Output& y) { return {y.data(), y.dtype(), y.numel(), 1, 1, {}, {}}; }
-
 Tensor filled(const char* op, const Dims& shape, double value, TensorOptions options) {
   if (options.dtype != DType::boolean) check_number(op, value, options.dtype);
   const Output y = output(shape, options.dtype, options.device);

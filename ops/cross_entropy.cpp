@@ -64,7 +64,7 @@ Tensor fused(const Settings& o, const Tensor& logits, const Tensor& target, cons
 
 void check(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
   const char* const op = "cross_entropy";
-  check_floating(op, logits);
+  check_floating(op, logits, "logits");
   check_defined(op, "target", target);
   if (logits.rank() == 0 || logits.size(-1) == 0)
     throw ShapeError(message(op, ": logits of shape ", logits.shape(), " have no classes"));
@@ -80,7 +80,7 @@ void check(const Tensor& logits, const Tensor& target, const CrossEntropyOptions
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
     throw ValueError(message(op, ": label_smoothing must be in [0, 1], not ", options.label_smoothing));
   if (!options.weight.defined()) return;
-  check_same(op, logits, options.weight);
+  check_same(op, logits, options.weight, "logits", "weight");
   if (!(options.weight.shape() == Dims{logits.size(-1)}))
     throw ShapeError(message(op, ": weight of shape ", options.weight.shape(), " for logits of shape ", logits.shape(),
                              "; it must be [", logits.size(-1), "]"));

@@ -15,12 +15,6 @@
 namespace tutti {
 namespace {
 
-int check_axis(const char* op, int64_t axis, const Tensor& x) {
-  check_defined(op, "x", x);
-  if (x.rank() == 0) throw IndexError(message(op, ": a 0-d tensor has no axis ", axis));
-  return normalize_dim(op, axis, x);
-}
-
 /// The index as int64, every value in [0, limit).
 Tensor checked_index(const char* op, const Tensor& index, Device device, int64_t limit) {
   check_defined(op, "index", index);
@@ -53,7 +47,7 @@ Tensor index_add(const Tensor& dy, int axis, const Tensor& index, const Dims& sh
   if (size_of(dy.dtype()) == 2)  // sums of many half-precision numbers need more digits
     return to(index_add(to(dy, DType::float32), axis, index, shape), dy.dtype());
   const Output dx = output(shape, dy.dtype(), dy.device());
-  kernel::fill::on(dy.device())({dx.data(), dx.dtype(), dx.numel(), 1, 1, {}, {}}, 0);
+  kernel::fill::on(dy.device())(row_of(dx), 0);
   const Tensor x = contiguous(dy), places = contiguous(index);
   kernel::IndexAdd a{dx.data(), x.data(), places.data<int64_t>(), dx.dtype(), 1, shape[axis], places.numel(), 1};
   for (int i = 0; i < shape.n; ++i) (i < axis ? a.outer : a.inner) *= i == axis ? 1 : shape[i];
@@ -104,7 +98,7 @@ Tensor gather(const Tensor& x, int64_t axis, const Tensor& index) {
 Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
   const int dim = check_axis("scatter_add", axis, x);
   check_same_axes("scatter_add", x, dim, index);
-  check_same("scatter_add", x, source);
+  check_same("scatter_add", x, source, "x", "source");
   if (x.dtype() == DType::boolean) throw DTypeError("scatter_add: bool values cannot be added");
   if (!(source.shape() == index.shape()))
     throw ShapeError(

@@ -45,7 +45,8 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t axis) {
       if (k != dim && s[k] != shape[k])
         throw ShapeError(message("cat: tensor ", i, " has shape ", s, ", tensor 0 has ", first.shape(),
                                  " (they differ at axis ", k, ", beside the joined axis ", dim, ")"));
-    shape[dim] += s[dim];
+    if (__builtin_add_overflow(shape[dim], s[dim], &shape[dim]))
+      throw ShapeError(message("cat: the sizes along axis ", dim, " add up to more than 64 bits hold"));
   }
   const Output y = output(shape, first.dtype(), first.device());
   int64_t at = 0;
@@ -102,7 +103,8 @@ Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value)
   for (int i = 0; i < shape.n; ++i) {
     if (before[i] < 0 || after[i] < 0)
       throw ValueError(message("pad: amounts ", before, " and ", after, ": negative at axis ", i));
-    shape[i] += before[i] + after[i];
+    if (__builtin_add_overflow(shape[i], before[i], &shape[i]) || __builtin_add_overflow(shape[i], after[i], &shape[i]))
+      throw ShapeError(message("pad: amounts ", before, " and ", after, " are too large at axis ", i));
   }
   check_number("pad", value, x.dtype());
   const Output y = output(shape, x.dtype(), x.device());

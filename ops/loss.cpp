@@ -2,12 +2,11 @@
 
 #include "tutti/autograd/with_grad.h"
 #include "tutti/backends/contract/loss.h"
-#include "tutti/backends/contract/make_lines.h"
+#include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/activation.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/reduce.h"
-#include "tutti/ops/shape.h"
 #include "tutti/ops/unary.h"
 
 namespace tutti {
@@ -19,7 +18,7 @@ Tensor reduce(const Tensor& loss, Reduction reduction) {
 
 void check_same_shape(const char* op, const Tensor& x, const Tensor& target) {
   check_floating(op, x);
-  check_same(op, x, target);
+  check_same(op, x, target, "x", "target");
   if (!(x.shape() == target.shape()))
     throw ShapeError(message(op, ": shapes ", x.shape(), " and ", target.shape(), " of x and target differ"));
 }

@@ -19,7 +19,7 @@ Tensor dense(const Tensor& t) { return t.strides()[t.rank() - 1] == 1 || t.size(
 
 void check_parameter(const char* op, const char* name, const Tensor& x, const Tensor& p) {
   if (!p.defined()) return;
-  check_same(op, x, p);
+  check_same(op, x, p, "x", name);
   if (!(p.shape() == Dims{x.size(-1)}))
     throw ShapeError(message(op, ": ", name, " of shape ", p.shape(), " for x of shape ", x.shape(), "; it must be [",
                              x.size(-1), "]"));

@@ -11,12 +11,6 @@
 namespace tutti {
 namespace {
 
-Rows row_of(const Output& y) { return {y.data(), y.dtype(), y.numel(), 1, 1, {}, {}}; }
-
-void check_floating(const char* op, DType dtype) {
-  if (!is_floating(dtype)) throw DTypeError(message(op, ": ", dtype, " is not a floating dtype"));
-}
-
 /// A probability as the number of 32-bit words, of 2^32, that lie below it.
 uint64_t threshold_of(const char* op, double p) {
   if (!(p >= 0 && p <= 1)) throw ValueError(message(op, ": probability ", p, " is not in [0, 1]"));
@@ -83,7 +77,7 @@ Tensor randperm(int64_t n, Generator& generator) {
 }
 
 Tensor dropout(const Tensor& x, double p, bool training, Generator& generator) {
-  tutti::check_floating("dropout", x);
+  check_floating("dropout", x);
   const uint64_t threshold = threshold_of("dropout", p);
   if (!training || threshold == 0) return x;
   return masked(x, generator.next(), threshold, p < 1 ? 1 / (1 - p) : 0);

@@ -32,7 +32,7 @@ Tensor clamp_gradient(const Tensor& dy, const Tensor& x, double low, double high
 
 Tensor clamp(const Tensor& x, double low, double high) {
   check_defined("clamp", "x", x);
-  if (!(low <= high)) throw ValueError(message("clamp: low ", low, " is not below high ", high));
+  if (!(low <= high)) throw ValueError(message("clamp: low ", low, " and high ", high, " are no range"));
   check_number("clamp", low, x.dtype());
   check_number("clamp", high, x.dtype());
   const Output y = output_like(x);

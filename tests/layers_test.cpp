@@ -92,7 +92,7 @@ TEST_CASE("init: bounds, spreads and repeatability") {
   CHECK(largest(y) < 1);
   REQUIRE_THROWS_WITH(nn::init::xavier_uniform_(zeros({3})),
                       "xavier_uniform_: shape [3] has no [out, in] axes (at least 2 axes are needed)");
-  REQUIRE_THROWS_WITH(nn::init::uniform_(y, 1, 0), "uniform_: low 1 is above high 0");
+  REQUIRE_THROWS_WITH(nn::init::uniform_(y, 1, 0), "uniform_: low 1 and high 0 are no range");
   REQUIRE_THROWS_WITH(nn::init::normal_(y, 0, -1), "normal_: stddev -1 is negative");
 }
 

@@ -154,6 +154,13 @@ TEST_CASE("malformed: joins") {
        "ValueError", "pad: amounts [1, -1] and [1, 1]: negative at axis 1"},
       {[](const Given& g) { pad(g.indices, {1}, {1}, 0.5); }, "ValueError",
        "pad: 0.5 is not a value of int64; convert with to(x, dtype)"},
+      {[](const Given& g) { pad(g.indices, {INT64_MAX}, {1}); }, "ShapeError",
+       "pad: amounts [9223372036854775807] and [1] are too large at axis 0"},
+      {[](const Given&) {
+         const Tensor huge = expand(zeros({}), {int64_t{1} << 61});
+         cat({huge, huge, huge, huge}, 0);
+       },
+       "ShapeError", "cat: the sizes along axis 0 add up to more than 64 bits hold"},
       {[](const Given& g) { pad(g.none, {}, {}); }, "ValueError", "pad: x is undefined"},
   });
 }
@@ -220,7 +227,7 @@ TEST_CASE("malformed: indexing") {
       {[](const Given& g) {
          scatter_add(g.x, 0, zeros({1, 1}, {.dtype = DType::int64}), g.none);
        },
-       "ValueError", "scatter_add: an argument is undefined"},
+       "ValueError", "scatter_add: source is undefined"},
       {[](const Given& g) { one_hot(g.indices, 2); }, "IndexError",
        "one_hot: index 2 at position 2 is out of range [0, 2)"},
       {[](const Given& g) { one_hot(g.indices, -1); }, "ValueError", "one_hot: the number of classes, -1, is negative"},

@@ -1,6 +1,7 @@
 // Tensor -> view: for ops. Kernels include view.h only.
 #pragma once
 #include "tutti/backends/contract/view.h"
+#include "tutti/core/check.h"
 #include "tutti/core/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -8,6 +9,7 @@ namespace tutti {
 
 ConstRows rows(const Tensor& x, int axis);  ///< axis already normalised; a 0-d tensor is one row of one element
 Rows rows(const Output& y, int axis);
+Rows row_of(const Output& y);  ///< all of a new, contiguous tensor as one row
 
 /// The inputs are broadcast to the output's shape, which must fit (see broadcast()).
 Elements<1> elements(const Output& y, const Tensor& a);
@@ -25,15 +27,6 @@ Dims broadcast(const char* op, const Tensor& a, const Tensor& b);
 
 /// For makers of views: merges axes that all k operands step through evenly; drops axes of size 1.
 void coalesce(Dims& shape, Dims* const* strides, int k);
-
-/// Checks shared by ops: DTypeError / DeviceError / ShapeError naming op and argument.
-void check_same(const char* op, const Tensor& a, const Tensor& b);  ///< same dtype and device
-void check_floating(const char* op, const Tensor& x);               ///< float32, float64, bfloat16, float16
-void check_dtype(const char* op, const char* argument, const Tensor& x, DType wanted);
-void check_defined(const char* op, const char* argument, const Tensor& x);  ///< ValueError if undefined
-/// ValueError if an integer dtype cannot hold the number: "mul: 0.5 is not a value of int64; convert with to(x,
-/// dtype)".
-void check_number(const char* op, double number, DType dtype);
 
 }  // namespace tutti
 #pragma GCC visibility pop

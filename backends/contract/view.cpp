@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
 
@@ -88,11 +86,12 @@ int64_t row_offset(const Dims& outer, const Dims& strides, int64_t row) {
   return offset;
 }
 
-void throw_index_error(const char* op, int64_t value, int64_t position, int64_t limit) {
-  throw IndexError(message(op, ": index ", value, " at position ", position, " is out of range [0, ", limit, ")"));
+void throw_index_error(const char* op, const char* what, int64_t value, int64_t position, int64_t limit) {
+  throw IndexError(message(op, ": ", what, " ", value, " at position ", position, " is out of range [0, ", limit, ")"));
 }
 
 ConstRows rows(const Tensor& x, int axis) { return make_rows<ConstRows>(x.data(), *x.impl(), axis); }
+Rows row_of(const Output& y) { return {y.data(), y.dtype(), y.numel(), 1, 1, {}, {}}; }
 Rows rows(const Output& y, int axis) { return make_rows<Rows>(y.data(), *y.impl(), axis); }
 
 Elements<1> elements(const Output& y, const Tensor& a) { return make_elements(y, a); }
@@ -126,37 +125,6 @@ Dims broadcast(const char* op, const Dims& a, const Dims& b) {
 Dims broadcast(const char* op, const Tensor& a, const Tensor& b) {
   check_same(op, a, b);
   return broadcast(op, a.shape(), b.shape());
-}
-
-void check_defined(const char* op, const char* argument, const Tensor& x) {
-  if (!x.defined()) throw ValueError(message(op, ": ", argument, " is undefined"));
-}
-
-void check_same(const char* op, const Tensor& a, const Tensor& b) {
-  if (!a.defined() || !b.defined()) throw ValueError(message(op, ": an argument is undefined"));
-  if (a.dtype() != b.dtype())
-    throw DTypeError(message(op, ": dtypes ", a.dtype(), " and ", b.dtype(), " differ; convert one with to(x, dtype)"));
-  if (a.device() != b.device())
-    throw DeviceError(
-        message(op, ": devices ", a.device(), " and ", b.device(), " differ; move one with to(x, device)"));
-}
-
-void check_floating(const char* op, const Tensor& x) {
-  if (!x.defined()) throw ValueError(message(op, ": an argument is undefined"));
-  if (!is_floating(x.dtype())) throw DTypeError(message(op, ": ", x.dtype(), " is not a floating dtype"));
-}
-
-void check_number(const char* op, double number, DType dtype) {
-  if (is_floating(dtype)) return;
-  const double low = dtype == DType::int64 ? -0x1p63 : dtype == DType::int32 ? -0x1p31 : 0;
-  const double end = dtype == DType::int64 ? 0x1p63 : dtype == DType::int32 ? 0x1p31 : dtype == DType::uint8 ? 256 : 2;
-  if (!(number >= low && number < end) || number != static_cast<double>(static_cast<int64_t>(number)))
-    throw ValueError(message(op, ": ", number, " is not a value of ", dtype, "; convert with to(x, dtype)"));
-}
-
-void check_dtype(const char* op, const char* argument, const Tensor& x, DType wanted) {
-  check_defined(op, argument, x);
-  if (x.dtype() != wanted) throw DTypeError(message(op, ": ", argument, " must be ", wanted, ", not ", x.dtype()));
 }
 
 }  // namespace tutti

@@ -46,8 +46,8 @@ using ConstMatrix = BasicMatrix<const void>;
 int64_t row_offset(const Dims& outer, const Dims& strides, int64_t row);
 
 /// For kernels that meet an index out of range: throws IndexError. Out of line, so that no exception code is compiled
-/// per instruction set. Text: "<op>: index <value> at position <position> is out of range [0, <limit>)".
-[[noreturn]] void throw_index_error(const char* op, int64_t value, int64_t position, int64_t limit);
+/// per instruction set. Text: "<op>: <what> <value> at position <position> is out of range [0, <limit>)".
+[[noreturn]] void throw_index_error(const char* op, const char* what, int64_t value, int64_t position, int64_t limit);
 
 }  // namespace tutti
 #pragma GCC visibility pop

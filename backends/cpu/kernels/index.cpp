@@ -95,7 +95,7 @@ void check_index::run<Here>(ConstRows index, int64_t limit, const char* op) {
       if (!any_outside(p, index.stride, index.width, limit)) continue;
       for (int64_t i = 0; i < index.width; ++i) {
         const int64_t value = p[i * index.stride];
-        if (value < 0 || value >= limit) throw_index_error(op, value, row * index.width + i, limit);
+        if (value < 0 || value >= limit) throw_index_error(op, "index", value, row * index.width + i, limit);
       }
     }
   });

@@ -11,7 +11,7 @@ namespace {
 TUTTI_INLINE int64_t target_of(const CrossEntropy& o, int64_t line, int64_t classes) {
   const int64_t t = o.target_dtype == DType::int64 ? static_cast<const int64_t*>(o.target)[line]
                                                    : static_cast<const int32_t*>(o.target)[line];
-  if (t != o.ignore_index && (t < 0 || t >= classes)) throw_index_error("cross_entropy: target", t, line, classes);
+  if (t != o.ignore_index && (t < 0 || t >= classes)) throw_index_error("cross_entropy", "target", t, line, classes);
   return t;
 }
 
