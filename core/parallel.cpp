@@ -11,7 +11,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #include "tutti/core/cpu_count.h"
@@ -100,7 +99,7 @@ class Pool {
   int recruit(int team) {
     try {
       for (; workers_ < team - 1; ++workers_) std::thread(&Pool::serve, this, workers_).detach();
-    } catch (const std::system_error&) {  // the process may have no more threads
+    } catch (const std::exception&) {  // the process may have no more threads, or no memory for one
     }
     return std::min(team, workers_ + 1);
   }

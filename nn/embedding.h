@@ -8,6 +8,7 @@ namespace tutti::nn {
 struct EmbeddingOptions {
   int64_t count = 0, width = 0;  ///< the table is [count, width], standard normal at the start
 };
+/// The rows of a table that an index names. ValueError unless count and width are positive.
 class Embedding : public Callable<Embedding> {
  public:
   explicit Embedding(EmbeddingOptions options);

@@ -10,6 +10,7 @@ struct LayerNormOptions {
   double eps = 1e-5;
   bool affine = true;  ///< weight (ones) and bias (zeros)
 };
+/// layer_norm over the last axis. ValueError unless width is positive and eps is not negative.
 class LayerNorm : public Callable<LayerNorm> {
  public:
   explicit LayerNorm(LayerNormOptions options);
@@ -26,6 +27,7 @@ struct RMSNormOptions {
   double eps = 1e-6;
   bool affine = true;  ///< weight (ones)
 };
+/// rms_norm over the last axis. ValueError as for LayerNorm.
 class RMSNorm : public Callable<RMSNorm> {
  public:
   explicit RMSNorm(RMSNormOptions options);

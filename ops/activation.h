@@ -5,8 +5,10 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
+/// Which form of GELU.
 enum class Gelu { erf, tanh };
 
+/// 1 / (1 + exp(-x)), with full relative accuracy for negative x.
 Tensor sigmoid(const Tensor& x);
 /// max(x, 0); NaN stays NaN; the gradient at 0 is 0.
 Tensor relu(const Tensor& x);

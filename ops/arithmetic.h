@@ -8,10 +8,11 @@ namespace tutti {
 
 /// a + b. Dtypes and devices must agree (DTypeError, DeviceError); ShapeError if the shapes do not broadcast.
 Tensor add(const Tensor& a, const Tensor& b);
-Tensor sub(const Tensor& a, const Tensor& b);
-Tensor mul(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);  ///< a - b
+Tensor mul(const Tensor& a, const Tensor& b);  ///< a b, elementwise
 /// a / b. Integers are divided as floats are in PyTorch: DTypeError, convert first.
 Tensor div(const Tensor& a, const Tensor& b);
+/// With a number: ValueError where an integer dtype cannot hold it.
 Tensor add(const Tensor& a, double b);
 Tensor sub(const Tensor& a, double b);
 Tensor sub(double a, const Tensor& b);

@@ -5,6 +5,7 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
+/// What a query may see, and how scores are treated.
 struct AttentionOptions {
   /// bool (true = may attend) or floating (added to the scores), broadcast to [B, H, Tq, Tk]; may be undefined.
   Tensor mask{};

@@ -7,6 +7,7 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
+/// a == b; and so on for !=, <, <=, >, >=. Bool, of the broadcast shape.
 Tensor eq(const Tensor& a, const Tensor& b);
 Tensor ne(const Tensor& a, const Tensor& b);
 Tensor lt(const Tensor& a, const Tensor& b);
@@ -22,7 +23,7 @@ Tensor ge(const Tensor& a, double b);
 Tensor logical_and(const Tensor& a, const Tensor& b);  ///< bool operands
 Tensor logical_or(const Tensor& a, const Tensor& b);   ///< bool operands
 Tensor logical_not(const Tensor& x);                   ///< bool operand
-Tensor isnan(const Tensor& x);
+Tensor isnan(const Tensor& x);                         ///< false for integers
 /// condition ? a : b, broadcast; condition is bool, a and b of one dtype.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 /// x with `value` where mask (bool, broadcast to x) is true; no gradient flows there.

@@ -5,6 +5,7 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
+/// Of which dtype, and where.
 struct TensorOptions {
   DType dtype = DType::float32;
   Device device = cpu;
@@ -13,7 +14,9 @@ struct TensorOptions {
 Tensor empty(const Dims& shape, TensorOptions options = {});  ///< uninitialised
 Tensor zeros(const Dims& shape, TensorOptions options = {});
 Tensor ones(const Dims& shape, TensorOptions options = {});
+/// All elements `value`: ValueError if an integer dtype cannot hold it (bool: value != 0).
 Tensor full(const Dims& shape, double value, TensorOptions options = {});
+/// Of the shape, dtype and device of x.
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 Tensor full_like(const Tensor& x, double value);
@@ -24,6 +27,7 @@ inline Tensor arange(int64_t n, TensorOptions options = {.dtype = DType::int64})
 }
 /// n evenly spaced values from begin to end, both included.
 Tensor linspace(double begin, double end, int64_t n, TensorOptions options = {});
+/// The identity matrix [n, n].
 Tensor eye(int64_t n, TensorOptions options = {});
 
 }  // namespace tutti

@@ -1,20 +1,22 @@
-// Largest and smallest elements, and where they are. NaN counts as largest; the first of equals wins.
+// Largest and smallest elements, and where they are. A NaN beats everything, so that none is lost; the first of equals
+// wins.
 #pragma once
 #include "tutti/core/tensor.h"
 
 #pragma GCC visibility push(default)
 namespace tutti {
 
+/// What max, min and topk find, and where.
 struct ValuesIndices {
   Tensor values;   ///< differentiable
   Tensor indices;  ///< int64
 };
 
+/// The largest (smallest) of all elements, or along an axis. The gradient goes to the one that `indices` names.
 /// ValueError on an axis of size 0 (there is no largest of nothing).
 Tensor max(const Tensor& x);
 Tensor min(const Tensor& x);
 ValuesIndices max(const Tensor& x, int64_t axis, bool keepdim = false);
-/// NaN counts as smallest here, so that a NaN is never lost.
 ValuesIndices min(const Tensor& x, int64_t axis, bool keepdim = false);
 Tensor argmax(const Tensor& x);  ///< index into the flattened tensor
 Tensor argmin(const Tensor& x);

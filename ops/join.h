@@ -5,9 +5,9 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// Along an existing axis. ShapeError naming the tensor and axis that differ.
+/// Joined along an existing axis. ValueError on an empty list, ShapeError naming the tensor and axis that differ.
 Tensor cat(const std::vector<Tensor>& tensors, int64_t axis = 0);
-/// Along a new axis.
+/// Tensors of one shape along a new axis.
 Tensor stack(const std::vector<Tensor>& tensors, int64_t axis = 0);
 /// Adds before[i] elements before and after[i] behind axis i, filled with `value`; negative amounts are a ValueError.
 Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value = 0);

@@ -5,8 +5,10 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
+/// What becomes of the losses of all positions.
 enum class Reduction { none, mean, sum };
 
+/// How cross_entropy counts.
 struct CrossEntropyOptions {
   double label_smoothing = 0;             ///< in [0, 1]
   int64_t ignore_index = -100;            ///< positions with this target add neither loss nor gradient

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 

@@ -11,7 +11,9 @@ namespace tutti::optim {
 /// The factor at step 0, 1, ...
 using Schedule = std::function<double(int64_t step)>;
 
+/// Always `factor`.
 Schedule constant(double factor = 1);
+/// gamma^(step / every), rounded down. ValueError unless every is positive (the same for the steps below).
 Schedule step_decay(int64_t every, double gamma = 0.1);
 /// From 1 to `floor` over `steps`, then `floor`: floor + (1 - floor)(1 + cos(pi t / steps)) / 2.
 Schedule cosine(int64_t steps, double floor = 0);
