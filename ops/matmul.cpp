@@ -39,9 +39,9 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b, const Dims& bat
   kernel::gemm::on(a.device())(p);
   return with_grad(op, y, {a, b}, {Keep(a, b.requires_grad()), Keep(b, a.requires_grad())},
                    [op, batch](Saved& s, const Tensor& dy) {
-                     const auto kept = [&](int i) { return batch_of(s.input_shape(i)); };
-                     return Grads{s.wants(0) ? product(op, dy, transpose(s[1], -1, -2), batch, kept(0)) : Tensor(),
-                                  s.wants(1) ? product(op, transpose(s[0], -1, -2), dy, batch, kept(1)) : Tensor()};
+                     const auto own = [&](int i) { return batch_of(s.input_shape(i)); };
+                     return Grads{s.wants(0) ? product(op, dy, transpose(s[1], -1, -2), batch, own(0)) : Tensor(),
+                                  s.wants(1) ? product(op, transpose(s[0], -1, -2), dy, batch, own(1)) : Tensor()};
                    });
 }
 
