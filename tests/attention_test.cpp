@@ -104,7 +104,7 @@ Tensor bool_mask(const Dims& shape) {
   Output y = output(shape, DType::boolean, cpu);
   for (size_t i = 0; i < v.size(); ++i) {
     const int64_t query =
-        shape[shape.n - 2] == 1 ? 0 : static_cast<int64_t>(i) / shape[shape.n - 1] % shape[shape.n - 2];
+        shape.n < 2 || shape[shape.n - 2] == 1 ? 0 : static_cast<int64_t>(i) / shape[shape.n - 1] % shape[shape.n - 2];
     y.data<bool>()[i] = v[i] > 0.33 && query != 1;
   }
   return no_gradient(y);
