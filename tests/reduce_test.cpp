@@ -21,8 +21,9 @@ namespace {
 double total(const Values& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
 double average(const Values& v) { return total(v) / static_cast<double>(v.size()); }
 double variance(const Values& v) {
+  const double mean = average(v);
   double s = 0;
-  for (double x : v) s += (x - average(v)) * (x - average(v));
+  for (double x : v) s += (x - mean) * (x - mean);
   return s / static_cast<double>(v.size() - 1);
 }
 double log_sum_exp(const Values& v) {
