@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace tutti::detail {
 
 /// OMP_NUM_THREADS if it is a positive number (of a list, the first), else the CPUs of the affinity mask, but no more
@@ -13,3 +14,4 @@ int default_threads();
 int cgroup_cpus(const std::string& membership, const std::string& root);
 
 }  // namespace tutti::detail
+#pragma GCC visibility pop

@@ -5,7 +5,6 @@
 #include "tutti/core/dtype.h"
 #include "tutti/core/generator.h"
 
-#pragma GCC visibility push(default)
 namespace tutti {
 
 /// [batch, head, token, channel] with any strides (in elements), 0 where broadcast.
@@ -47,4 +46,3 @@ struct attention_backward : Kernel<attention_backward, Gap::cuda> {
 
 }  // namespace kernel
 }  // namespace tutti
-#pragma GCC visibility pop

@@ -3,7 +3,6 @@
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/backends/contract/lines.h"
 
-#pragma GCC visibility push(default)
 namespace tutti::kernel {
 
 /// Per line the largest element (the smallest, unless `largest`) and its position. Both outputs are contiguous, one
@@ -29,4 +28,3 @@ struct place : Kernel<place, Gap::cuda> {
 };
 
 }  // namespace tutti::kernel
-#pragma GCC visibility pop

@@ -4,7 +4,6 @@
 #include "tutti/backends/contract/lines.h"
 #include "tutti/backends/contract/view.h"
 
-#pragma GCC visibility push(default)
 namespace tutti::kernel {
 
 /// What both cross-entropy kernels are told. All pointers are to contiguous memory.
@@ -42,4 +41,3 @@ struct bce_with_logits : Kernel<bce_with_logits, Gap::cuda> {
 };
 
 }  // namespace tutti::kernel
-#pragma GCC visibility pop

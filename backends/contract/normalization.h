@@ -3,7 +3,6 @@
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/backends/contract/lines.h"
 
-#pragma GCC visibility push(default)
 namespace tutti::kernel {
 
 /// Per line: out = (x - mean) * scale * weight + bias with scale = 1 / sqrt(mean of squared deviations + eps); if not
@@ -24,4 +23,3 @@ struct normalize_backward : Kernel<normalize_backward, Gap::cuda> {
 };
 
 }  // namespace tutti::kernel
-#pragma GCC visibility pop

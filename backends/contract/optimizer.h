@@ -4,7 +4,6 @@
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/core/dtype.h"
 
-#pragma GCC visibility push(default)
 namespace tutti {
 
 /// One contiguous parameter: weights and gradient of `dtype`, the optimizer's state in the type that `dtype` is
@@ -78,4 +77,3 @@ struct gradient_clamp : Kernel<gradient_clamp, Gap::cuda> {
 
 }  // namespace kernel
 }  // namespace tutti
-#pragma GCC visibility pop

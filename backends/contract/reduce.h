@@ -3,7 +3,6 @@
 #include "tutti/backends/contract/fold.h"
 #include "tutti/backends/contract/kernel.h"
 
-#pragma GCC visibility push(default)
 namespace tutti::kernel {
 
 /// scale * sum. Integers and bool are added in int64 and give int64 (scale is 1) or float32.
@@ -26,4 +25,3 @@ struct norm : Kernel<norm, Gap::cuda> {
 };
 
 }  // namespace tutti::kernel
-#pragma GCC visibility pop

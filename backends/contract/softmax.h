@@ -3,7 +3,6 @@
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/backends/contract/lines.h"
 
-#pragma GCC visibility push(default)
 namespace tutti::kernel {
 
 /// exp(x - max) / sum exp(x - max) per line; if `log`, x - max - log(sum exp(x - max)).
@@ -25,4 +24,3 @@ struct log_sum_exp : Kernel<log_sum_exp, Gap::cuda> {
 };
 
 }  // namespace tutti::kernel
-#pragma GCC visibility pop

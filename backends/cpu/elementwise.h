@@ -8,6 +8,7 @@
 #include "tutti/backends/contract/view.h"
 #include "tutti/backends/cpu/simd.h"
 
+#pragma GCC visibility push(default)  // for kernels outside the library
 namespace tutti {
 
 /// One stretch: out[i] = f(in[0][i * step[0]], ...) for i < n. A step is 1, or 0 for a constant, of which `lanes<T>`
@@ -29,6 +30,7 @@ struct Operands {
 /// uint8_t: the compute type.
 template <class Target, class T>
 void walk(Operands& o, Stretch<T> stretch, const void* f);
+#pragma GCC visibility pop
 
 namespace {
 
