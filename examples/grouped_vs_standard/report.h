@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "grouped_vs_standard/measure.h"
-#include "grouped_vs_standard/statistics.h"
+#include "grouped_vs_standard/statistics/bootstrap.h"
+#include "grouped_vs_standard/statistics/interval.h"
+#include "grouped_vs_standard/statistics/moments.h"
+#include "grouped_vs_standard/statistics/verdict.h"
 
 namespace comparison {
 

@@ -1,0 +1,26 @@
+// The words of the verdicts, by 95 % intervals alone.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "grouped_vs_standard/statistics/interval.h"
+
+namespace comparison {
+
+/// "better, exceeds", "undecided, refuted", ...: the direction by the interval of grouped - standard in points
+/// ("better" if low > 0, "worse" if high < 0, "equivalent" inside +-1, else "undecided"), then against the article's
+/// +3.2 ("agrees" if it contains 3.2 and low > 0, "refuted" if high < 3.2, "exceeds" if low > 3.2, else "undecided").
+std::string accuracy_verdict(const Interval& difference, double article);
+
+/// `more` or `less` ("faster", "slower") or "equal" (inside +-2 %) or "undecided"; then "agrees" if the interval
+/// contains the article's ratio, else "differs".
+std::string ratio_verdict(const Interval& ratio, double article, const std::string& more, const std::string& less);
+
+/// The verdict on a claim that some effect is there (positive = as claimed): "holds" if low > 0, "refuted" if high < 0
+/// or the interval lies inside +-equivalent (too small to matter), else "undecided". NaN: "undecided".
+std::string claim_verdict(const Interval& effect, double equivalent = 0);
+
+/// The verdict, with " (below protocol)" behind it if there were fewer seeds than the protocol asks for.
+std::string with_protocol(const std::string& verdict, int64_t seeds, int64_t protocol);
+
+}  // namespace comparison
