@@ -4,7 +4,6 @@
 
 #include "tutti/autograd/node.h"
 #include "tutti/nn/init.h"
-#include "tutti/nn/option.h"
 #include "tutti/nn/self_attention.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/copy.h"
@@ -16,18 +15,6 @@ namespace tutti::nn {
 namespace {
 
 constexpr const char* layer = "GroupedMultiHeadAttention";
-
-GroupedMultiHeadAttentionOptions checked(GroupedMultiHeadAttentionOptions o) {
-  check_positive(layer, "embed_dim", o.embed_dim);
-  check_divides(layer, "groups", o.groups, "embed_dim", o.embed_dim);
-  if (o.num_heads == 0) o.num_heads = o.groups;
-  check_divides(layer, "num_heads", o.num_heads, "embed_dim", o.embed_dim);
-  if (o.num_heads % o.groups != 0 && o.groups % o.num_heads != 0)
-    throw ValueError(message(layer, ": num_heads = ", o.num_heads, " is neither a multiple nor a divisor of groups = ",
-                             o.groups, "; num_heads = ", o.groups, " (or 0) gives each group one head"));
-  check_probability(layer, "dropout", o.dropout);
-  return o;
-}
 
 /// Xavier for every block on its own, then the schedule's gain. The numbers drawn do not depend on the schedule.
 void start(const Parameter& weight, const GroupedMultiHeadAttentionOptions& o) {

@@ -2,28 +2,12 @@
 #pragma once
 #include <variant>
 
+#include "tutti/nn/grouped_options.h"
 #include "tutti/nn/linear.h"
 #include "tutti/ops/attention.h"
 
 #pragma GCC visibility push(default)
 namespace tutti::nn {
-
-enum class AttentionScale { group_dim, head_dim, embed_dim };  ///< scores are divided by the square root of this
-enum class OutputProjection { none, dense, grouped };
-enum class InitSchedule { constant, inverse_index };  ///< gain 1, or 1 / (i + 1) for group i = 0, 1, ...
-enum class ScheduledProjections { q, qk, qkv };       ///< which of them follow the schedule
-
-struct GroupedMultiHeadAttentionOptions {
-  int64_t embed_dim = 0;  ///< C; 0 inside a TransformerBlock means the block's
-  int64_t num_heads = 0;  ///< H; 0: one head per group. H % G == 0 or G % H == 0
-  int64_t groups = 4;     ///< G, divides C; group i is the contiguous channels [i C/G, (i+1) C/G)
-  AttentionScale scale = AttentionScale::group_dim;
-  OutputProjection output = OutputProjection::dense;
-  InitSchedule init = InitSchedule::constant;
-  ScheduledProjections init_on = ScheduledProjections::q;
-  bool bias = true;
-  double dropout = 0;  ///< of attention weights, in training
-};
 
 /// Each group of C/G channels has its own q, k and v maps; then attention over H heads as usual, and the output
 /// projection. 3 (C^2/G + C) parameters, plus C^2 + C (dense) or C^2/G + C (grouped) for the output. Every block is

@@ -1,0 +1,81 @@
+#include "tutti/nn/grouped_options.h"
+
+#include "tutti/core/error.h"
+#include "tutti/nn/option.h"
+
+namespace tutti::nn {
+namespace {
+
+using Options = GroupedMultiHeadAttentionOptions;
+constexpr const char* layer = "GroupedMultiHeadAttention";
+
+/// One of heads and groups must be a multiple of the other, so that no head lies across a group's edge halfway.
+void check_heads_fit(const char* option, int64_t heads, int64_t groups, const char* what_fits) {
+  if (heads % groups != 0 && groups % heads != 0)
+    throw ValueError(message(layer, ": ", option, " = ", heads, " is neither a multiple nor a divisor of groups = ",
+                             groups, "; ", option, " = ", groups, what_fits));
+}
+
+void resolve_heads(Options& o) {
+  if (o.num_heads < 0) check_positive(layer, "num_heads", o.num_heads);
+  if (o.head_mode == HeadMode::literal)
+    o.num_heads = 1;
+  else if (o.num_heads == 0)
+    o.num_heads = o.groups;
+  const bool own_width = o.inner_dim != 0;
+  if (!own_width) o.inner_dim = o.embed_dim;
+  const char* width = own_width ? "inner_dim" : "embed_dim";
+  check_positive(layer, width, o.inner_dim);
+  check_divides(layer, "groups", o.groups, width, o.inner_dim);
+  check_divides(layer, "num_heads", o.num_heads, width, o.inner_dim);
+  check_heads_fit("num_heads", o.num_heads, o.groups, " (or 0) gives each group one head");
+}
+
+void resolve_kv_heads(Options& o) {
+  if (o.head_mode == HeadMode::literal && o.num_kv_heads > 1)
+    throw ValueError(message(layer, ": num_kv_heads = ", o.num_kv_heads,
+                             " with head_mode literal, whose single map has one head; 0 or 1 fits"));
+  if (o.num_kv_heads == 0) o.num_kv_heads = o.num_heads;
+  check_divides(layer, "num_kv_heads", o.num_kv_heads, "num_heads", o.num_heads);
+  if (o.num_kv_heads == o.num_heads) return;
+  check_heads_fit("num_kv_heads", o.num_kv_heads, o.groups, " gives each group one; 0 means num_heads");
+  const int64_t width = o.inner_dim / o.num_heads;
+  if (o.num_kv_heads * width % o.groups != 0)
+    throw ValueError(message(layer, ": num_kv_heads = ", o.num_kv_heads, " heads of width ", width, " are ",
+                             o.num_kv_heads * width, " channels, which groups = ", o.groups,
+                             " does not divide; a multiple of groups always fits"));
+}
+
+void check_output(const Options& o) {
+  if (o.output == OutputProjection::none && o.inner_dim != o.embed_dim)
+    throw ValueError(message(layer, ": output = none gives inner_dim = ", o.inner_dim,
+                             " channels instead of embed_dim = ", o.embed_dim,
+                             "; inner_dim = 0, or output = dense or grouped, fits"));
+}
+
+void unavailable(bool chosen, const char* option, const char* value, const char* fits) {
+  if (chosen) throw ValueError(message(layer, ": ", option, " = ", value, " is not available yet; ", fits, " is"));
+}
+
+}  // namespace
+
+Options checked(Options o) {
+  check_positive(layer, "embed_dim", o.embed_dim);
+  check_divides(layer, "groups", o.groups, "embed_dim", o.embed_dim);
+  resolve_heads(o);
+  resolve_kv_heads(o);
+  check_output(o);
+  check_probability(layer, "dropout", o.dropout);
+  unavailable(o.head_mode == HeadMode::literal, "head_mode", name_of(o.head_mode), "heads");
+  unavailable(o.num_kv_heads != o.num_heads, "num_kv_heads", "fewer than num_heads", "0");
+  unavailable(o.inner_dim != o.embed_dim, "inner_dim", "another than embed_dim", "0");
+  unavailable(o.scale == AttentionScale::learned, "scale", name_of(o.scale), "head_dim");
+  unavailable(o.norm != ProjectionNorm::none, "norm", name_of(o.norm), "none");
+  unavailable(!o.group_dropout.rates.empty(), "group_dropout", "graded", "{}");
+  unavailable(o.exchange != GroupExchange::none, "exchange", name_of(o.exchange), "none");
+  unavailable(!o.dynamic.candidates.empty(), "dynamic", "candidates", "{}");
+  unavailable(o.sparsity.pattern != Sparsity::dense, "sparsity", name_of(o.sparsity.pattern), "dense");
+  return o;
+}
+
+}  // namespace tutti::nn
