@@ -1,0 +1,113 @@
+#include "tutti/nn/talking_heads.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tutti/core/check.h"
+#include "tutti/nn/option.h"
+#include "tutti/ops/arithmetic.h"
+#include "tutti/ops/compare.h"
+#include "tutti/ops/create.h"
+#include "tutti/ops/matmul.h"
+#include "tutti/ops/random.h"
+#include "tutti/ops/shape.h"
+#include "tutti/ops/softmax.h"
+
+namespace tutti::nn {
+namespace {
+
+constexpr const char* layer = "TalkingHeads";
+
+void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, int64_t num_heads) {
+  check_same(layer, q, k, "q", "k");
+  check_same(layer, q, v, "q", "v");
+  const auto fits = [&](const Tensor& x) { return x.rank() == 4 && x.size(0) == q.size(0); };
+  if (!fits(q) || !fits(k) || !fits(v) || q.size(1) != num_heads || k.size(1) < 1 || num_heads % k.size(1) != 0 ||
+      v.size(1) != k.size(1) || v.size(2) != k.size(2) || k.size(3) != q.size(3))
+    throw ShapeError(message(layer, ": q ", q.shape(), ", k ", k.shape(), " and v ", v.shape(),
+                             " are not [batch, heads, tokens, width] with ", num_heads,
+                             " query heads, a divisor of them as key/value heads, and matching tokens and widths"));
+}
+
+void check_options(const AttentionOptions& o, const Tensor& scores) {
+  check_probability(layer, "dropout", o.dropout);
+  if (o.window < 0) throw ValueError(message(layer, ": window ", o.window, " is negative"));
+  if (!std::isfinite(o.scale)) throw ValueError(message(layer, ": scale ", o.scale, " is not finite"));
+  if (!o.mask.defined()) return;
+  if (o.mask.dtype() != DType::boolean && o.mask.dtype() != scores.dtype())
+    throw DTypeError(message(layer, ": mask must be bool or ", scores.dtype(), ", not ", o.mask.dtype()));
+  bool fits = o.mask.rank() <= 4;
+  for (int i = 1; fits && i <= o.mask.rank(); ++i) fits = o.mask.size(-i) == 1 || o.mask.size(-i) == scores.size(-i);
+  if (!fits)
+    throw ShapeError(
+        message(layer, ": mask of shape ", o.mask.shape(), " does not broadcast to the scores' ", scores.shape()));
+}
+
+/// bool, broadcast to the scores: which keys a query does not see; undefined if it sees all.
+Tensor hidden_keys(const AttentionOptions& o, int64_t queries, int64_t keys, Device device) {
+  Tensor hidden;
+  const auto hide = [&](const Tensor& more) { hidden = hidden.defined() ? logical_or(hidden, more) : more; };
+  if (o.causal || o.window > 0) {
+    const TensorOptions whole{.dtype = DType::int64, .device = device};
+    const Tensor ahead = arange(keys, whole) - unsqueeze(arange(queries, whole), 1) -  // of the query's own key
+                         static_cast<double>(keys - queries);
+    if (o.causal) hide(gt(ahead, 0));
+    if (o.window > 0 && o.window < queries + keys) {
+      const auto reach = static_cast<double>(o.window - 1);
+      hide(logical_or(lt(ahead, -reach), gt(ahead, reach)));
+    }
+  }
+  if (o.mask.defined())
+    hide(o.mask.dtype() == DType::boolean ? logical_not(o.mask) : eq(o.mask, -std::numeric_limits<double>::infinity()));
+  return hidden;
+}
+
+/// Each key/value head once per query head that uses it.
+Tensor repeat_heads(const Tensor& x, int64_t times) {
+  if (times == 1) return x;
+  const Dims s = x.shape();
+  return reshape(expand(unsqueeze(x, 2), {s[0], s[1], times, s[2], s[3]}), {s[0], s[1] * times, s[2], s[3]});
+}
+
+/// Head i of the result is sum_j matrix[i, j] x_j, for x [B, H, Tq, Tk].
+Tensor mix(const Tensor& matrix, const Tensor& x) {
+  const Dims s = x.shape();
+  return reshape(matmul(matrix, reshape(x, {s[0], s[1], s[2] * s[3]})), s);
+}
+
+}  // namespace
+
+TalkingHeads::TalkingHeads(int64_t num_heads) {
+  check_positive(layer, "num_heads", num_heads);
+  before = Parameter(eye(num_heads));
+  after = Parameter(eye(num_heads));
+}
+
+void TalkingHeads::children(Visitor& visit) {
+  visit("before", before);
+  visit("after", after);
+}
+
+Tensor TalkingHeads::forward(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) const {
+  const int64_t heads = before.tensor().size(0);
+  check_inputs(q, k, v, heads);
+  const int64_t times = heads / k.size(1);
+  const Tensor scores = matmul(q, transpose(repeat_heads(k, times), -1, -2));
+  check_options(options, scores);
+  const double scale = options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
+  const Tensor hidden = hidden_keys(options, q.size(2), k.size(2), q.device());
+
+  Tensor mixed = mix(mul(before, scale), scores);
+  if (options.mask.defined() && options.mask.dtype() != DType::boolean)
+    mixed = mixed + where(hidden, zeros({}, {options.mask.dtype(), options.mask.device()}), options.mask);
+  constexpr double low = -1e30;  // not -inf: a row without a key is uniform after softmax, and 0 after the second fill
+  if (hidden.defined()) mixed = masked_fill(mixed, hidden, low);
+  Tensor weights = softmax(mixed, -1);
+  if (hidden.defined()) weights = masked_fill(weights, hidden, 0);
+  weights = mix(after, weights);
+  const bool hidden_by_head = hidden.defined() && hidden.rank() >= 3 && hidden.size(-3) > 1;
+  if (hidden_by_head) weights = masked_fill(weights, hidden, 0);  // else what other heads see would come in
+  return matmul(dropout(weights, options.dropout), repeat_heads(v, times));
+}
+
+}  // namespace tutti::nn
