@@ -1,0 +1,50 @@
+#include "grouped_vs_standard/tasks/task.h"
+
+#include <map>
+#include <mutex>
+
+#include "grouped_vs_standard/tasks/options.h"
+#include "grouped_vs_standard/tasks/planted.h"
+#include "tutti/core/error.h"
+
+namespace comparison {
+
+namespace {
+
+const std::map<std::string, Task (*)(const TaskSpec&)> makers = {
+    {"planted", planted},
+};
+
+}  // namespace
+
+std::string key(const TaskSpec& s) {
+  std::string text = s.name;
+  if (!s.variant.empty()) text += "/" + s.variant;
+  const auto number = [&](const char* option, int64_t value) {
+    if (value != 0) text += tutti::message(" ", option, " ", value);
+  };
+  number("train", s.train);
+  number("patch", s.patch);
+  number("length", s.length);
+  if (s.shuffled) text += " shuffled";
+  if (s.validation) text += " validation";
+  return text;
+}
+
+std::shared_ptr<const Task> make_task(const TaskSpec& spec) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const Task>> made;
+  const std::lock_guard lock(mutex);
+  auto& task = made[key(spec)];
+  if (task) return task;
+  const auto maker = makers.find(spec.name);
+  if (maker == makers.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, make] : makers) names.push_back(name);
+    throw tutti::ValueError(
+        tutti::message("task '", spec.name, "': there is none of this name; expected ", listed(names)));
+  }
+  return task = std::make_shared<const Task>(maker->second(spec));
+}
+
+}  // namespace comparison
