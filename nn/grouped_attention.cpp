@@ -37,6 +37,14 @@ GroupedMultiHeadAttention::GroupedMultiHeadAttention(GroupedMultiHeadAttentionOp
   weight = Parameter(empty({3, o.groups, width, width}));
   if (o.bias) bias = Parameter(zeros({3 * o.embed_dim}));
   start(weight, o);
+  if (o.exchange == GroupExchange::inter_group)
+    exchange.emplace<InterGroupPath>(
+        InterGroupOptions{.in = o.embed_dim, .groups = o.groups, .width = o.inner_dim / o.groups});
+  else if (o.exchange == GroupExchange::talking_heads)
+    exchange.emplace<TalkingHeads>(o.num_heads);
+  else if (o.exchange == GroupExchange::tokens_over_groups)
+    exchange.emplace<TokensOverGroups>(
+        TokensOverGroupsOptions{.groups = o.groups, .width = o.inner_dim / o.groups, .bias = o.bias});
   if (o.output == OutputProjection::dense)
     out.emplace<Linear>(
         LinearOptions{.in = o.embed_dim, .out = o.embed_dim, .bias = o.bias, .init = LinearInit::xavier});
@@ -48,6 +56,7 @@ GroupedMultiHeadAttention::GroupedMultiHeadAttention(GroupedMultiHeadAttentionOp
 void GroupedMultiHeadAttention::children(Visitor& visit) {
   visit("weight", weight);
   visit("bias", bias);
+  visit("exchange", exchange);
   visit("out", out);
 }
 
@@ -61,9 +70,14 @@ double GroupedMultiHeadAttention::score_scale() const {
 
 Tensor GroupedMultiHeadAttention::forward(const Tensor& x, const AttentionOptions& options) {
   check_self_attention(layer, x, options_.embed_dim, options);
-  const Tensor qkv = grouped_linear(x, weight, bias);
-  const Tensor context =
-      self_attention(qkv, options_.num_heads, score_scale(), training() ? options_.dropout : 0, options);
+  Tensor qkv = grouped_linear(x, weight, bias);
+  if (const auto* path = std::get_if<InterGroupPath>(&exchange)) qkv = (*path)(x, qkv);
+  const double scale = score_scale(), rate = training() ? options_.dropout : 0;
+  const auto* talking = std::get_if<TalkingHeads>(&exchange);
+  Tensor context = talking ? talking_self_attention(*talking, qkv, options_.num_kv_heads, scale, rate, options)
+                           : self_attention(qkv, options_.num_heads, scale, rate, options);
+  if (options_.exchange == GroupExchange::shuffle) context = shuffle_groups(context, options_.groups);
+  if (const auto* tokens = std::get_if<TokensOverGroups>(&exchange)) context = (*tokens)(context);
   if (auto* dense = std::get_if<Linear>(&out)) return (*dense)(context);
   if (auto* grouped = std::get_if<GroupedLinear>(&out)) return (*grouped)(context);
   return context;

@@ -2,8 +2,11 @@
 #pragma once
 #include <variant>
 
+#include "tutti/nn/group_exchange.h"
 #include "tutti/nn/grouped_options.h"
+#include "tutti/nn/inter_group.h"
 #include "tutti/nn/linear.h"
+#include "tutti/nn/talking_heads.h"
 #include "tutti/ops/attention.h"
 
 #pragma GCC visibility push(default)
@@ -26,6 +29,8 @@ class GroupedMultiHeadAttention : public CallableWith<GroupedMultiHeadAttention,
   Parameter weight;            ///< [3, G, g, g]: q, k, v
   Parameter bias;              ///< [3 C]
   double score_scale() const;  ///< what the scores are multiplied by: 1 / sqrt(of the chosen width)
+  /// What options().exchange needs of its own.
+  std::variant<std::monostate, InterGroupPath, TalkingHeads, TokensOverGroups> exchange;
   std::variant<std::monostate, Linear, GroupedLinear> out;
 
  private:

@@ -1,6 +1,7 @@
 #include "tutti/nn/grouped_options.h"
 
 #include "tutti/core/error.h"
+#include "tutti/nn/exchange_options.h"
 #include "tutti/nn/option.h"
 
 namespace tutti::nn {
@@ -66,13 +67,14 @@ Options checked(Options o) {
   resolve_kv_heads(o);
   check_output(o);
   check_probability(layer, "dropout", o.dropout);
+  check_exchange(o);
   unavailable(o.head_mode == HeadMode::literal, "head_mode", name_of(o.head_mode), "heads");
   unavailable(o.num_kv_heads != o.num_heads, "num_kv_heads", "fewer than num_heads", "0");
   unavailable(o.inner_dim != o.embed_dim, "inner_dim", "another than embed_dim", "0");
   unavailable(o.scale == AttentionScale::learned, "scale", name_of(o.scale), "head_dim");
   unavailable(o.norm != ProjectionNorm::none, "norm", name_of(o.norm), "none");
   unavailable(!o.group_dropout.rates.empty(), "group_dropout", "graded", "{}");
-  unavailable(o.exchange != GroupExchange::none, "exchange", name_of(o.exchange), "none");
+  unavailable(o.exchange == GroupExchange::cascade, "exchange", name_of(o.exchange), "none");
   unavailable(!o.dynamic.candidates.empty(), "dynamic", "candidates", "{}");
   unavailable(o.sparsity.pattern != Sparsity::dense, "sparsity", name_of(o.sparsity.pattern), "dense");
   return o;

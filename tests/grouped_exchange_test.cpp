@@ -1,0 +1,158 @@
+// Exchange between the groups of the grouped layer: each kind against the plain layer, isolation and its end,
+// gradients, combinations that are refused.
+#include <cmath>
+
+#include "support/module_gradcheck.h"
+#include "support/op_test.h"
+#include "tutti/autograd/node.h"
+#include "tutti/core/error.h"
+#include "tutti/nn/grouped_attention.h"
+#include "tutti/nn/init.h"
+#include "tutti/ops/arithmetic.h"
+#include "tutti/ops/copy.h"
+#include "tutti/ops/create.h"
+#include "tutti/ops/reduce.h"
+#include "tutti/ops/shape.h"
+#include "tutti/ops/unary.h"
+
+using namespace tutti;
+using namespace tutti_test;
+using nn::GroupedMultiHeadAttention;
+using nn::GroupExchange;
+using nn::OutputProjection;
+using Options = nn::GroupedMultiHeadAttentionOptions;
+
+namespace {
+
+Tensor values(const Dims& shape, uint64_t seed) { return random_tensor(shape, DType::float64, seed); }
+
+GroupedMultiHeadAttention made(Options options) {
+  manual_seed(21);
+  GroupedMultiHeadAttention layer(std::move(options));
+  layer.to(DType::float64);
+  nn::init::normal_(layer.bias, 0, 0.1);
+  return layer;
+}
+
+/// The layer's weights and biases in a layer without exchange, times a factor.
+GroupedMultiHeadAttention plain_of(const GroupedMultiHeadAttention& layer, double factor = 1) {
+  Options o = layer.options();
+  o.exchange = GroupExchange::none;
+  GroupedMultiHeadAttention plain = made(o);
+  const no_grad off;
+  copy_(plain.weight, mul(layer.weight, factor));
+  copy_(plain.bias, mul(layer.bias, factor));
+  plain.out = layer.out;
+  return plain;
+}
+
+/// What group `to` of the result depends on, per group of input channels.
+std::vector<bool> seen_by(GroupedMultiHeadAttention& layer, int64_t to) {
+  const int64_t groups = layer.options().groups, c = layer.options().embed_dim, g = c / groups;
+  const Tensor x = values({2, 5, c}, 3).requires_grad_();
+  const Tensor part = slice(layer(x), 2, to * g, (to + 1) * g);
+  part.backward(values(part.shape(), 4));
+  std::vector<bool> seen;
+  for (int64_t i = 0; i < groups; ++i) seen.push_back(sum(abs(slice(x.grad(), 2, i * g, (i + 1) * g))).item() > 0);
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("exchange: inter_group with A = 0 is the layer whose q, k and v maps are divided by sqrt(2)") {
+  GroupedMultiHeadAttention layer = made({.embed_dim = 16, .groups = 4, .exchange = GroupExchange::inter_group});
+  nn::init::zeros_(std::get<nn::InterGroupPath>(layer.exchange).weight);
+  GroupedMultiHeadAttention plain = plain_of(layer, 1 / std::sqrt(2.0));
+  for (const Dims& shape : {Dims{2, 5, 16}, Dims{5, 16}}) {
+    const Tensor x = values(shape, 1);
+    check_close(layer(x, {.causal = true}).detach(), Array(plain(x, {.causal = true}).detach()), 1e-12);
+  }
+}
+
+TEST_CASE("exchange: talking heads start as the plain layer, with any heads, mask and window") {
+  for (int64_t heads : {2, 4, 8}) {
+    GroupedMultiHeadAttention layer =
+        made({.embed_dim = 16, .num_heads = heads, .groups = 4, .exchange = GroupExchange::talking_heads});
+    GroupedMultiHeadAttention plain = plain_of(layer);
+    CHECK(layer.parameter_count() == plain.parameter_count() + 2 * heads * heads);
+    for (const Dims& shape : {Dims{2, 5, 16}, Dims{5, 16}})
+      for (const AttentionOptions& options : {AttentionOptions{}, AttentionOptions{.causal = true, .window = 2},
+                                              AttentionOptions{.mask = values({5, 5}, 7)}}) {
+        const Tensor x = values(shape, 1);
+        check_close(layer(x, options).detach(), Array(plain(x, options).detach()), 1e-12);
+      }
+  }
+}
+
+TEST_CASE("exchange: shuffle permutes the context before the output projection, as in ShuffleNet") {
+  for (OutputProjection output : {OutputProjection::none, OutputProjection::dense, OutputProjection::grouped}) {
+    GroupedMultiHeadAttention layer =
+        made({.embed_dim = 12, .groups = 3, .output = output, .exchange = GroupExchange::shuffle});
+    GroupedMultiHeadAttention context = plain_of(layer);
+    context.out = std::monostate();
+    const Tensor x = values({2, 5, 12}, 1);
+    Tensor want = nn::shuffle_groups(context(x), 3);
+    if (auto* dense = std::get_if<nn::Linear>(&layer.out)) want = (*dense)(want);
+    if (auto* grouped = std::get_if<nn::GroupedLinear>(&layer.out)) want = (*grouped)(want);
+    check_identical(layer(x).detach(), want.detach());
+    CHECK(layer.parameter_count() == plain_of(layer).parameter_count());
+  }
+}
+
+TEST_CASE("exchange: tokens over groups with v = 0 is the plain layer") {
+  GroupedMultiHeadAttention layer = made({.embed_dim = 12, .groups = 3, .exchange = GroupExchange::tokens_over_groups});
+  const auto& tokens = std::get<nn::TokensOverGroups>(layer.exchange);
+  GroupedMultiHeadAttention plain = plain_of(layer);
+  const Tensor x = values({2, 5, 12}, 1);
+  CHECK(sum(abs(layer(x) - plain(x))).item() > 0.1);
+  nn::init::zeros_(select(tokens.weight, 0, 2).detach());
+  check_close(layer(x).detach(), Array(plain(x).detach()), 1e-12);
+  CHECK(layer.parameter_count() == plain.parameter_count() + 3 * (16 + 4));
+}
+
+TEST_CASE("exchange: without it groups are isolated, each kind breaks that in its way") {
+  const std::vector<bool> only{false, true, false, false}, all{true, true, true, true};
+  for (const auto& [exchange, output, seen] : {std::tuple{GroupExchange::none, OutputProjection::none, only},
+                                               {GroupExchange::none, OutputProjection::grouped, only},
+                                               {GroupExchange::inter_group, OutputProjection::none, all},
+                                               {GroupExchange::talking_heads, OutputProjection::none, all},
+                                               {GroupExchange::tokens_over_groups, OutputProjection::none, all},
+                                               {GroupExchange::shuffle, OutputProjection::none, all},
+                                               {GroupExchange::shuffle, OutputProjection::grouped, all}}) {
+    GroupedMultiHeadAttention layer = made({.embed_dim = 16, .groups = 4, .output = output, .exchange = exchange});
+    if (auto* talking = std::get_if<nn::TalkingHeads>(&layer.exchange)) {
+      CHECK(seen_by(layer, 1) == only);  // at the start nobody talks
+      nn::init::normal_(talking->before, 0, 1);
+    }
+    INFO(nn::name_of(exchange));
+    CHECK(seen_by(layer, 1) == seen);
+  }
+}
+
+TEST_CASE("exchange: gradients of x and of every parameter") {
+  for (GroupExchange exchange : {GroupExchange::inter_group, GroupExchange::talking_heads, GroupExchange::shuffle,
+                                 GroupExchange::tokens_over_groups}) {
+    INFO(nn::name_of(exchange));
+    GroupedMultiHeadAttention layer = made({.embed_dim = 6, .num_heads = 2, .groups = 2, .exchange = exchange});
+    CHECK(gradcheck_module(layer, [&](const std::vector<Tensor>& x) { return layer(x[0], {.causal = true}); },
+                           {values({2, 3, 6}, 5).requires_grad_()}));
+  }
+}
+
+TEST_CASE("exchange: combinations that do not fit say what would") {
+  REQUIRE_THROWS_WITH(GroupedMultiHeadAttention(
+                          {.embed_dim = 16, .num_heads = 8, .num_kv_heads = 4, .exchange = GroupExchange::inter_group}),
+                      "GroupedMultiHeadAttention: exchange = inter_group adds one width to q, k and v, but "
+                      "num_kv_heads = 4 makes k and "
+                      "v narrower; num_kv_heads = 0 fits");
+  REQUIRE_THROWS_WITH(
+      GroupedMultiHeadAttention(
+          {.embed_dim = 16, .head_mode = nn::HeadMode::literal, .exchange = GroupExchange::talking_heads}),
+      "GroupedMultiHeadAttention: exchange = talking_heads mixes heads, and head_mode = literal has one; head_mode = "
+      "heads fits");
+  REQUIRE_THROWS_WITH(
+      GroupedMultiHeadAttention(
+          {.embed_dim = 16, .exchange = GroupExchange::talking_heads, .sparsity = {.pattern = nn::Sparsity::block}}),
+      "GroupedMultiHeadAttention: exchange = talking_heads computes all scores, so sparsity = block would save "
+      "nothing; dense or sliding_window fits");
+}
