@@ -16,7 +16,7 @@ namespace {
 /// What a gradient needs to know besides tensors.
 struct Settings {
   const char* op;
-  int64_t nearest, farthest;
+  int64_t nearest, farthest, block;
   double scale, dropout;
   RandomKey key;
 };
@@ -81,6 +81,24 @@ ConstHeads mask_view(const char* op, const Tensor& mask, const Tensor& q, const 
           scores[3],   strides[0],   strides[1], strides[2], strides[3]};
 }
 
+/// The layout's view; its shape must cut [Tq, Tk] into blocks.
+BlockLayout layout_view(const char* op, const Tensor& layout, int64_t block, const ConstHeads& q, const ConstHeads& k,
+                        Device device) {
+  if (!layout.defined()) {
+    if (block != 0) throw ValueError(message(op, ": block ", block, " without a layout"));
+    return {};
+  }
+  if (block < 1) throw ValueError(message(op, ": block is ", block, "; with a layout it must be at least 1"));
+  check_dtype(op, "layout", layout, DType::boolean);
+  if (layout.device() != device) throw DeviceError(message(op, ": layout is on ", layout.device(), ", q on ", device));
+  const auto blocks = [block](int64_t tokens) { return tokens / block + (tokens % block != 0); };
+  const Dims fits{blocks(q.tokens), blocks(k.tokens)};
+  if (layout.shape() != fits)
+    throw ShapeError(message(op, ": layout of shape ", layout.shape(), " for ", q.tokens, " queries and ", k.tokens,
+                             " keys in blocks of ", block, "; it must be ", fits));
+  return {layout.data(), block, layout.strides()[0], layout.strides()[1]};
+}
+
 Settings check_options(const char* op, const AttentionOptions& o, int64_t width) {
   if (!(o.dropout >= 0 && o.dropout <= 1)) throw ValueError(message(op, ": dropout ", o.dropout, " is outside [0, 1]"));
   if (o.window < 0) throw ValueError(message(op, ": window ", o.window, " is negative"));
@@ -88,15 +106,19 @@ Settings check_options(const char* op, const AttentionOptions& o, int64_t width)
   constexpr int64_t far = std::numeric_limits<int64_t>::max() / 4;
   const int64_t farthest = o.window > 0 && o.window < far ? o.window - 1 : far;
   const double scale = o.scale != 0 ? o.scale : width > 0 ? 1 / std::sqrt(static_cast<double>(width)) : 1;
-  return {op,        o.causal ? 0 : -farthest,
-          farthest,  scale,
-          o.dropout, o.dropout > 0 ? default_generator().next() : RandomKey{}};
+  return {op,
+          o.causal ? 0 : -farthest,
+          farthest,
+          o.block,
+          scale,
+          o.dropout,
+          o.dropout > 0 ? default_generator().next() : RandomKey{}};
 }
 
 AttentionProblem problem(const Settings& s, const ConstHeads& q, const ConstHeads& k, const ConstHeads& v,
-                         const ConstHeads& mask) {
+                         const ConstHeads& mask, const BlockLayout& layout) {
   const double below = std::min(std::nearbyint(s.dropout * 0x1p32), 0x1p32 - 1);  // p = 1 scales by 0 besides
-  return {q, k, v, mask, s.nearest, s.farthest, s.scale, s.dropout, static_cast<uint32_t>(below), s.key};
+  return {q, k, v, mask, layout, s.nearest, s.farthest, s.scale, s.dropout, static_cast<uint32_t>(below), s.key};
 }
 
 Output log_sums_for(const ConstHeads& q, Device device) {
@@ -131,16 +153,18 @@ void check_inputs(const char* op, const Tensor& q, const Tensor& k, const Tensor
 }
 
 Grads attention_gradient(const Settings& settings, const Saved& s, const Tensor& dy) {
-  const Tensor q = s[0], k = s[1], v = s[2], mask = s.constant(5);
+  const Tensor q = s[0], k = s[1], v = s[2], mask = s.constant(5), layout = s.constant(6);
   if (grad_mode() && settings.dropout == 0)
-    return dense_attention_backward(q, k, v, dy, mask, settings.scale, settings.nearest, settings.farthest);
+    return dense_attention_backward(q, k, v, dy, settings.scale,
+                                    {settings.nearest, settings.farthest, mask, layout, settings.block});
   const Tensor out = s[3], log_sums = s.constant(4);
   const ConstHeads qh = heads(q), kh = heads(k);
   const Output d[3] = {output_in_order_of(q), output_in_order_of(k), output_in_order_of(v)};
   const auto wanted = [&](int i) { return s.wants(i) ? heads(d[i]) : Heads{}; };
   kernel::attention_backward::on(q.device())(
-      problem(settings, qh, kh, heads(v), mask_view(settings.op, mask, q, scores_shape(qh, kh))), heads(out),
-      log_sums.data(), heads(dy), wanted(0), wanted(1), wanted(2));
+      problem(settings, qh, kh, heads(v), mask_view(settings.op, mask, q, scores_shape(qh, kh)),
+              layout_view(settings.op, layout, settings.block, qh, kh, q.device())),
+      heads(out), log_sums.data(), heads(dy), wanted(0), wanted(1), wanted(2));
   Grads result(3);
   for (int i = 0; i < 3; ++i)
     if (s.wants(i)) result[static_cast<size_t>(i)] = gradient_unavailable(settings.op, d[i], {q, k, v, dy});
@@ -148,15 +172,17 @@ Grads attention_gradient(const Settings& settings, const Saved& s, const Tensor&
 }
 
 Grads packed_gradient(const Settings& settings, const Saved& s, const Tensor& dy) {
-  const Tensor qkv = s[0], mask = s.constant(3);
+  const Tensor qkv = s[0], mask = s.constant(3), layout = s.constant(4);
   if (grad_mode() && settings.dropout == 0)
-    return {dense_packed_attention_backward(qkv, dy, mask, settings.scale, settings.nearest, settings.farthest)};
+    return {dense_packed_attention_backward(qkv, dy, settings.scale,
+                                            {settings.nearest, settings.farthest, mask, layout, settings.block})};
   const Tensor out = s[1], log_sums = s.constant(2);
   const ConstHeads q = part(qkv, 0), k = part(qkv, 1), v = part(qkv, 2);
   const Output d = output_like(qkv);
   kernel::attention_backward::on(qkv.device())(
-      problem(settings, q, k, v, mask_view(settings.op, mask, qkv, scores_shape(q, k))), token_major(out),
-      log_sums.data(), token_major(dy), part(d, 0), part(d, 1), part(d, 2));
+      problem(settings, q, k, v, mask_view(settings.op, mask, qkv, scores_shape(q, k)),
+              layout_view(settings.op, layout, settings.block, q, k, qkv.device())),
+      token_major(out), log_sums.data(), token_major(dy), part(d, 0), part(d, 1), part(d, 2));
   return {gradient_unavailable(settings.op, d, {qkv, dy})};
 }
 
@@ -168,11 +194,12 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   check_inputs(op, q, k, v);
   const ConstHeads qh = heads(q), kh = heads(k), vh = heads(v);
   const ConstHeads mask = mask_view(op, options.mask, q, scores_shape(qh, kh));
+  const BlockLayout layout = layout_view(op, options.layout, options.block, qh, kh, q.device());
   const Settings settings = check_options(op, options, qh.width);
   const Output y = token_major_output({qh.batches, qh.heads, qh.tokens, vh.width}, q.dtype(), q.device());
   const Output log_sums = log_sums_for(qh, q.device());
-  kernel::attention_forward::on(q.device())(problem(settings, qh, kh, vh, mask), heads(y), log_sums.data());
-  return with_grad(op, y, {q, k, v}, {q, k, v, y, log_sums, options.mask},
+  kernel::attention_forward::on(q.device())(problem(settings, qh, kh, vh, mask, layout), heads(y), log_sums.data());
+  return with_grad(op, y, {q, k, v}, {q, k, v, y, log_sums, options.mask, options.layout},
                    [settings](Saved& s, const Tensor& dy) { return attention_gradient(settings, s, dy); });
 }
 
@@ -183,11 +210,13 @@ Tensor packed_attention(const Tensor& qkv, const AttentionOptions& options) {
     throw ShapeError(message(op, ": qkv must have 5 axes [batch, tokens, 3, heads, width], not shape ", qkv.shape()));
   const ConstHeads q = part(qkv, 0), k = part(qkv, 1), v = part(qkv, 2);
   const ConstHeads mask = mask_view(op, options.mask, qkv, scores_shape(q, k));
+  const BlockLayout layout = layout_view(op, options.layout, options.block, q, k, qkv.device());
   const Settings settings = check_options(op, options, q.width);
   const Output y = output({q.batches, q.tokens, q.heads, q.width}, qkv.dtype(), qkv.device());
   const Output log_sums = log_sums_for(q, qkv.device());
-  kernel::attention_forward::on(qkv.device())(problem(settings, q, k, v, mask), token_major(y), log_sums.data());
-  return with_grad(op, y, {qkv}, {qkv, y, log_sums, options.mask},
+  kernel::attention_forward::on(qkv.device())(problem(settings, q, k, v, mask, layout), token_major(y),
+                                              log_sums.data());
+  return with_grad(op, y, {qkv}, {qkv, y, log_sums, options.mask, options.layout},
                    [settings](Saved& s, const Tensor& dy) { return packed_gradient(settings, s, dy); });
 }
 

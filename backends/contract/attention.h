@@ -18,9 +18,17 @@ struct BasicHeads {
 using Heads = BasicHeads<void>;
 using ConstHeads = BasicHeads<const void>;
 
+/// Which blocks of keys a block of queries visits: bool [ceil(Tq / block), ceil(Tk / block)] with these strides; no
+/// data: all of them.
+struct BlockLayout {
+  const void* data = nullptr;
+  int64_t block = 1, row_stride = 0, stride = 0;
+};
+
 struct AttentionProblem {
   ConstHeads q, k, v;  ///< [B, H, Tq, D], [B, Hk, Tk, D], [B, Hk, Tk, Dv]: one dtype
   ConstHeads mask;     ///< [B, H, Tq, Tk]: bool (true: may attend) or floating (added to the scores); no data: none
+  BlockLayout layout;  ///< tiles that no query of theirs visits cost nothing
   int64_t nearest, farthest;  ///< query i sees key j if nearest <= i + Tk - Tq - j <= farthest
   double scale;
   double dropout;       ///< the probability p of dropping a weight; the others are scaled by 1 / (1 - p)

@@ -48,13 +48,47 @@ struct Tile {
   int64_t b, h, query, queries, key, keys;
 };
 
-/// How much of a block of queries sees of a block of keys, by the band alone.
+/// body(query, queries, key, keys, visited) for every block of the layout that touches these queries and keys, cut to
+/// them, until it returns false.
+template <class F>
+TUTTI_INLINE void for_blocks(const BlockLayout& l, int64_t query, int64_t queries, int64_t key, int64_t keys,
+                             const F& body) {
+  const auto* visited = static_cast<const uint8_t*>(l.data);
+  for (int64_t q = query; q < query + queries;) {
+    const int64_t row = q / l.block,
+                  q_end = query + queries < (row + 1) * l.block ? query + queries : (row + 1) * l.block;
+    for (int64_t k = key; k < key + keys;) {
+      const int64_t column = k / l.block,
+                    k_end = key + keys < (column + 1) * l.block ? key + keys : (column + 1) * l.block;
+      if (!body(q, q_end - q, k, k_end - k, visited[row * l.row_stride + column * l.stride] != 0)) return;
+      k = k_end;
+    }
+    q = q_end;
+  }
+}
+
+/// How much a block of queries sees of a block of keys.
 enum class Sight { none, some, all };
-TUTTI_INLINE Sight sight(const AttentionProblem& a, int64_t query, int64_t queries, int64_t key, int64_t keys) {
+/// By the band alone.
+TUTTI_INLINE Sight band_sight(const AttentionProblem& a, int64_t query, int64_t queries, int64_t key, int64_t keys) {
   const int64_t aligned = query + a.k.tokens - a.q.tokens;
   const int64_t least = aligned - (key + keys - 1), most = aligned + queries - 1 - key;
   if (most < a.nearest || least > a.farthest) return Sight::none;
   return least >= a.nearest && most <= a.farthest ? Sight::all : Sight::some;
+}
+/// By the band and the layout.
+TUTTI_INLINE Sight sight(const AttentionProblem& a, int64_t query, int64_t queries, int64_t key, int64_t keys) {
+  if (!a.layout.data) return band_sight(a, query, queries, key, keys);
+  bool any = false, all = true;
+  for_blocks(
+      a.layout, query, queries, key,
+      keys, [&](int64_t q, int64_t q_count, int64_t k, int64_t k_count, bool visited) __attribute__((always_inline)) {
+        const Sight seen = visited ? band_sight(a, q, q_count, k, k_count) : Sight::none;
+        any |= seen != Sight::none;
+        all &= seen == Sight::all;
+        return all || !any;
+      });
+  return all ? Sight::all : any ? Sight::some : Sight::none;
 }
 
 /// to[j] = value(j) for j < n, in runs of constant length, which compilers vectorise.
@@ -95,7 +129,7 @@ void fill_mask(const AttentionProblem& a, const Tile& t, T* bias) {
     });
 }
 
-/// What is added to the scores, [query, key] with rows of key_tile: the mask, and -inf outside the band.
+/// What is added to the scores, [query, key] with rows of key_tile: the mask, and -inf outside the band and the layout.
 template <class T>
 void fill_bias(const AttentionProblem& a, const Tile& t, T* bias) {
   if (a.mask.data)
@@ -110,6 +144,16 @@ void fill_bias(const AttentionProblem& a, const Tile& t, T* bias) {
     for (int64_t j = 0; j < t.keys && j < first; ++j) row[j] = -infinity<T>;
     for (int64_t j = last < -1 ? 0 : last + 1; j < t.keys; ++j) row[j] = -infinity<T>;
   }
+  if (!a.layout.data) return;
+  for_blocks(
+      a.layout, t.query, t.queries, t.key, t.keys,
+      [&](int64_t query, int64_t queries, int64_t key, int64_t keys, bool visited) __attribute__((always_inline)) {
+        for (int64_t i = 0; !visited && i < queries; ++i) {
+          T* const row = bias + (query - t.query + i) * key_tile + key - t.key;
+          for (int64_t j = 0; j < keys; ++j) row[j] = -infinity<T>;
+        }
+        return true;
+      });
 }
 
 /// The factor of each weight, [query, key] with rows of key_tile: 0 where dropped, else 1 / (1 - p).
