@@ -4,7 +4,6 @@
 
 #include "tutti/autograd/node.h"
 #include "tutti/nn/init.h"
-#include "tutti/nn/self_attention.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
@@ -14,73 +13,145 @@
 namespace tutti::nn {
 namespace {
 
+using Options = GroupedMultiHeadAttentionOptions;
 constexpr const char* layer = "GroupedMultiHeadAttention";
 
-/// Xavier for every block on its own, then the schedule's gain. The numbers drawn do not depend on the schedule.
-void start(const Parameter& weight, const GroupedMultiHeadAttentionOptions& o) {
+bool own_kv_width(const Options& o) { return o.num_kv_heads != o.num_heads; }
+
+/// Xavier for every block [out, in] of weight [P, G, out, in] on its own, then the schedule's gain on the first
+/// `scheduled` of the P maps. The numbers drawn do not depend on the schedule.
+void start(const Parameter& weight, int64_t scheduled) {
   const no_grad off;
   init::xavier_uniform_(weight);
-  if (o.init == InitSchedule::constant) return;
-  const int64_t scheduled = o.init_on == ScheduledProjections::q ? 1 : o.init_on == ScheduledProjections::qk ? 2 : 3;
-  for (int64_t i = 1; i < o.groups; ++i) {
+  for (int64_t i = 1; scheduled > 0 && i < weight.shape()[1]; ++i) {
     const Tensor blocks = select(slice(weight, 0, 0, scheduled), 1, i);
     copy_(blocks, mul(blocks, 1.0 / static_cast<double>(i + 1)));
   }
 }
 
+/// How many of q, k, v follow the schedule.
+int64_t scheduled(const Options& o) {
+  if (o.init == InitSchedule::constant) return 0;
+  return o.init_on == ScheduledProjections::q ? 1 : o.init_on == ScheduledProjections::qk ? 2 : 3;
+}
+
 }  // namespace
 
-GroupedMultiHeadAttention::GroupedMultiHeadAttention(GroupedMultiHeadAttentionOptions options)
-    : options_(checked(options)) {
+GroupedMultiHeadAttention::GroupedMultiHeadAttention(Options options) : options_(checked(std::move(options))) {
   const auto& o = options_;
-  const int64_t width = o.embed_dim / o.groups;
-  weight = Parameter(empty({3, o.groups, width, width}));
-  if (o.bias) bias = Parameter(zeros({3 * o.embed_dim}));
-  start(weight, o);
+  const int64_t in = o.embed_dim / o.groups, inner = o.inner_dim, kv = inner / o.num_heads * o.num_kv_heads;
+  const int64_t maps = own_kv_width(o) ? 1 : 3;
+  weight = Parameter(empty({maps, o.groups, inner / o.groups, in}));
+  if (o.bias) bias = Parameter(zeros({maps * inner}));
+  start(weight, scheduled(o));
+  if (own_kv_width(o)) {
+    kv_weight = Parameter(empty({2, o.groups, kv / o.groups, in}));
+    if (o.bias) kv_bias = Parameter(zeros({2 * kv}));
+    start(kv_weight, scheduled(o) - 1);
+  }
   if (o.exchange == GroupExchange::inter_group)
     exchange.emplace<InterGroupPath>(
-        InterGroupOptions{.in = o.embed_dim, .groups = o.groups, .width = o.inner_dim / o.groups});
+        InterGroupOptions{.in = o.embed_dim, .groups = o.groups, .width = inner / o.groups});
   else if (o.exchange == GroupExchange::talking_heads)
     exchange.emplace<TalkingHeads>(o.num_heads);
   else if (o.exchange == GroupExchange::tokens_over_groups)
     exchange.emplace<TokensOverGroups>(
-        TokensOverGroupsOptions{.groups = o.groups, .width = o.inner_dim / o.groups, .bias = o.bias});
+        TokensOverGroupsOptions{.groups = o.groups, .width = inner / o.groups, .bias = o.bias});
+  if (o.scale == AttentionScale::learned)
+    head_scale = Parameter(full({o.num_heads}, 1 / std::sqrt(static_cast<double>(inner / o.num_heads))));
+  if (o.norm != ProjectionNorm::none) {
+    const int64_t groups = o.norm == ProjectionNorm::per_group ? o.groups : 1;
+    norm_q.emplace(GroupedLayerNormOptions{.width = inner, .groups = groups, .eps = o.norm_eps});
+    norm_k.emplace(GroupedLayerNormOptions{.width = kv, .groups = groups, .eps = o.norm_eps});
+  }
+  if (!o.group_dropout.rates.empty()) group_dropout.emplace(o.groups, o.group_dropout);
   if (o.output == OutputProjection::dense)
-    out.emplace<Linear>(
-        LinearOptions{.in = o.embed_dim, .out = o.embed_dim, .bias = o.bias, .init = LinearInit::xavier});
+    out.emplace<Linear>(LinearOptions{.in = inner, .out = o.embed_dim, .bias = o.bias, .init = LinearInit::xavier});
   else if (o.output == OutputProjection::grouped)
     out.emplace<GroupedLinear>(GroupedLinearOptions{
-        .in = o.embed_dim, .out = o.embed_dim, .groups = o.groups, .bias = o.bias, .init = LinearInit::xavier});
+        .in = inner, .out = o.embed_dim, .groups = o.groups, .bias = o.bias, .init = LinearInit::xavier});
 }
 
 void GroupedMultiHeadAttention::children(Visitor& visit) {
   visit("weight", weight);
   visit("bias", bias);
+  visit("kv_weight", kv_weight);
+  visit("kv_bias", kv_bias);
+  visit("head_scale", head_scale);
   visit("exchange", exchange);
+  visit("norm_q", norm_q);
+  visit("norm_k", norm_k);
+  visit("group_dropout", group_dropout);
   visit("out", out);
 }
 
 double GroupedMultiHeadAttention::score_scale() const {
   const auto& o = options_;
-  const int64_t width = o.scale == AttentionScale::group_dim  ? o.embed_dim / o.groups
-                        : o.scale == AttentionScale::head_dim ? o.embed_dim / o.num_heads
+  if (o.scale == AttentionScale::learned) return 1;
+  const int64_t width = o.scale == AttentionScale::group_dim  ? o.inner_dim / o.groups
+                        : o.scale == AttentionScale::head_dim ? o.inner_dim / o.num_heads
                                                               : o.embed_dim;
   return 1 / std::sqrt(static_cast<double>(width));
 }
 
-Tensor GroupedMultiHeadAttention::forward(const Tensor& x, const AttentionOptions& options) {
-  check_self_attention(layer, x, options_.embed_dim, options);
-  Tensor qkv = grouped_linear(x, weight, bias);
-  if (const auto* path = std::get_if<InterGroupPath>(&exchange)) qkv = (*path)(x, qkv);
+QueryKeyValue GroupedMultiHeadAttention::project(const Tensor& x) {
+  QueryKeyValue y{.num_heads = options_.num_heads, .num_kv_heads = options_.num_kv_heads};
+  const Tensor first = grouped_linear(x, weight, bias);
+  if (!kv_weight.defined()) {
+    const auto* path = std::get_if<InterGroupPath>(&exchange);
+    y.packed = path ? (*path)(x, first) : first;
+    return y;
+  }
+  const auto kv = chunk(grouped_linear(x, kv_weight, kv_bias), 2, -1);
+  y.q = first;
+  y.k = kv[0];
+  y.v = kv[1];
+  return y;
+}
+
+void GroupedMultiHeadAttention::normalize(QueryKeyValue& x) {
+  if (!norm_q) return;
+  x.unpack();
+  x.q = (*norm_q)(x.q);
+  x.k = (*norm_k)(x.k);
+}
+
+void GroupedMultiHeadAttention::scale_queries(QueryKeyValue& x) const {
+  if (!head_scale.defined()) return;
+  x.unpack();
+  Dims heads = x.q.shape();
+  heads[heads.n - 1] = x.num_heads;
+  heads.push(x.q.size(-1) / x.num_heads);
+  x.q = reshape(mul(reshape(x.q, heads), unsqueeze(head_scale, 1)), x.q.shape());
+}
+
+Tensor GroupedMultiHeadAttention::attend(const QueryKeyValue& x, const AttentionOptions& call) {
   const double scale = score_scale(), rate = training() ? options_.dropout : 0;
-  const auto* talking = std::get_if<TalkingHeads>(&exchange);
-  Tensor context = talking ? talking_self_attention(*talking, qkv, options_.num_kv_heads, scale, rate, options)
-                           : self_attention(qkv, options_.num_heads, scale, rate, options);
-  if (options_.exchange == GroupExchange::shuffle) context = shuffle_groups(context, options_.groups);
-  if (const auto* tokens = std::get_if<TokensOverGroups>(&exchange)) context = (*tokens)(context);
+  if (const auto* talking = std::get_if<TalkingHeads>(&exchange))
+    return talking_self_attention(*talking, x, scale, rate, call);
+  return self_attention(x, scale, rate, call);
+}
+
+Tensor GroupedMultiHeadAttention::mix_groups(const Tensor& context) {
+  if (options_.exchange == GroupExchange::shuffle) return shuffle_groups(context, options_.groups);
+  if (const auto* tokens = std::get_if<TokensOverGroups>(&exchange)) return (*tokens)(context);
+  return context;
+}
+
+Tensor GroupedMultiHeadAttention::project_out(const Tensor& context) {
   if (auto* dense = std::get_if<Linear>(&out)) return (*dense)(context);
   if (auto* grouped = std::get_if<GroupedLinear>(&out)) return (*grouped)(context);
   return context;
+}
+
+Tensor GroupedMultiHeadAttention::forward(const Tensor& x, const AttentionOptions& options) {
+  check_self_attention(layer, x, options_.embed_dim, options);
+  QueryKeyValue qkv = project(x);
+  normalize(qkv);
+  scale_queries(qkv);
+  Tensor context = attend(qkv, options);
+  if (group_dropout) context = (*group_dropout)(context);
+  return project_out(mix_groups(context));
 }
 
 }  // namespace tutti::nn

@@ -3,37 +3,52 @@
 #include <variant>
 
 #include "tutti/nn/group_exchange.h"
+#include "tutti/nn/grouped_layer_norm.h"
 #include "tutti/nn/grouped_options.h"
 #include "tutti/nn/inter_group.h"
 #include "tutti/nn/linear.h"
+#include "tutti/nn/self_attention.h"
 #include "tutti/nn/talking_heads.h"
 #include "tutti/ops/attention.h"
 
 #pragma GCC visibility push(default)
 namespace tutti::nn {
 
-/// Each group of C/G channels has its own q, k and v maps; then attention over H heads as usual, and the output
-/// projection. 3 (C^2/G + C) parameters, plus C^2 + C (dense) or C^2/G + C (grouped) for the output. Every block is
-/// Xavier-uniform on its own: bound gain sqrt(3 / g), g = C/G. G = 1 with scale head_dim is MultiHeadAttention bit for
-/// bit. The readings of the article behind the options are listed in nn/README.md.
+/// Each group of C/G channels has its own q, k and v maps to E/G channels; then attention over H heads, and the output
+/// projection from E back to C. Every block is Xavier-uniform on its own (bound gain sqrt(6 / (C/G + E/G))). Parameters
+/// with E = C and Hk = H: 3 (C^2/G + C), plus C^2 + C (dense) or C^2/G + C (grouped) for the output. G = 1 with scale
+/// head_dim is MultiHeadAttention bit for bit. What each option computes, and where it is from: nn/README.md.
 class GroupedMultiHeadAttention : public CallableWith<GroupedMultiHeadAttention, AttentionOptions> {
  public:
-  /// ValueError naming the option, and what would fit: groups does not divide embed_dim, num_heads does not divide it,
-  /// heads and groups fit neither way, or dropout is no probability.
+  /// ValueError naming the option, and what would fit, as checked() does.
   explicit GroupedMultiHeadAttention(GroupedMultiHeadAttentionOptions options);
   void children(Visitor& visit) override;
   /// x [B, T, C] (or [T, C]) to the same shape. options: mask, causal, window; dropout and scale are the layer's.
   Tensor forward(const Tensor& x, const AttentionOptions& options = {});
-  /// The options, with the number of heads filled in.
+  /// The options, with what was 0 filled in: see checked().
   const GroupedMultiHeadAttentionOptions& options() const { return options_; }
-  Parameter weight;            ///< [3, G, g, g]: q, k, v
-  Parameter bias;              ///< [3 C]
-  double score_scale() const;  ///< what the scores are multiplied by: 1 / sqrt(of the chosen width)
+  /// What the scores are multiplied by: 1 / sqrt(of the chosen width); learned: 1, since head_scale multiplies q.
+  double score_scale() const;
+
+  Parameter weight;      ///< [3, G, E/G, C/G]: q, k, v; with fewer k/v heads [1, G, E/G, C/G]: q
+  Parameter bias;        ///< [3 E]; with fewer k/v heads [E]
+  Parameter kv_weight;   ///< with fewer k/v heads [2, G, Ek/G, C/G], Ek = E Hk/H: k, v
+  Parameter kv_bias;     ///< with fewer k/v heads [2 Ek]
+  Parameter head_scale;  ///< [H], if scale is learned
+  std::optional<GroupedLayerNorm> norm_q, norm_k;  ///< if norm is not none
+  std::optional<GroupDropout> group_dropout;       ///< if it has rates
   /// What options().exchange needs of its own.
   std::variant<std::monostate, InterGroupPath, TalkingHeads, TokensOverGroups> exchange;
   std::variant<std::monostate, Linear, GroupedLinear> out;
 
  private:
+  // forward, step by step
+  QueryKeyValue project(const Tensor& x);
+  void normalize(QueryKeyValue& x);
+  void scale_queries(QueryKeyValue& x) const;
+  Tensor attend(const QueryKeyValue& x, const AttentionOptions& call);
+  Tensor mix_groups(const Tensor& context);
+  Tensor project_out(const Tensor& context);
   GroupedMultiHeadAttentionOptions options_;
 };
 

@@ -44,7 +44,7 @@ void resolve_kv_heads(Options& o) {
   if (o.num_kv_heads * width % o.groups != 0)
     throw ValueError(message(layer, ": num_kv_heads = ", o.num_kv_heads, " heads of width ", width, " are ",
                              o.num_kv_heads * width, " channels, which groups = ", o.groups,
-                             " does not divide; a multiple of groups always fits"));
+                             " does not divide; 0, which means num_heads, always fits"));
 }
 
 void check_output(const Options& o) {
@@ -52,6 +52,18 @@ void check_output(const Options& o) {
     throw ValueError(message(layer, ": output = none gives inner_dim = ", o.inner_dim,
                              " channels instead of embed_dim = ", o.embed_dim,
                              "; inner_dim = 0, or output = dense or grouped, fits"));
+}
+
+void check_norm(const Options& o) {
+  if (!(o.norm_eps >= 0)) throw ValueError(message(layer, ": norm_eps is ", o.norm_eps, "; it must not be negative"));
+  const int64_t parts = o.norm == ProjectionNorm::per_group ? o.groups : 1;
+  if (o.norm == ProjectionNorm::none) return;
+  const int64_t kv = o.inner_dim / o.num_heads * o.num_kv_heads;
+  for (const auto& [what, width] : {std::pair{"q", o.inner_dim / parts}, {"k", kv / parts}})
+    if (width < 2)
+      throw ValueError(message(layer, ": norm = ", name_of(o.norm), " over one channel of ", what,
+                               " would leave nothing of it; at least 2 (a larger inner_dim, or norm = ",
+                               parts > 1 ? "full" : "none", ") fit"));
 }
 
 void unavailable(bool chosen, const char* option, const char* value, const char* fits) {
@@ -66,14 +78,10 @@ Options checked(Options o) {
   resolve_heads(o);
   resolve_kv_heads(o);
   check_output(o);
+  check_norm(o);
   check_probability(layer, "dropout", o.dropout);
+  check_group_dropout(message(layer, ": group_dropout."), o.group_dropout, o.groups);
   check_exchange(o);
-  unavailable(o.head_mode == HeadMode::literal, "head_mode", name_of(o.head_mode), "heads");
-  unavailable(o.num_kv_heads != o.num_heads, "num_kv_heads", "fewer than num_heads", "0");
-  unavailable(o.inner_dim != o.embed_dim, "inner_dim", "another than embed_dim", "0");
-  unavailable(o.scale == AttentionScale::learned, "scale", name_of(o.scale), "head_dim");
-  unavailable(o.norm != ProjectionNorm::none, "norm", name_of(o.norm), "none");
-  unavailable(!o.group_dropout.rates.empty(), "group_dropout", "graded", "{}");
   unavailable(o.exchange == GroupExchange::cascade, "exchange", name_of(o.exchange), "none");
   unavailable(!o.dynamic.candidates.empty(), "dynamic", "candidates", "{}");
   unavailable(o.sparsity.pattern != Sparsity::dense, "sparsity", name_of(o.sparsity.pattern), "dense");

@@ -110,17 +110,14 @@ Tensor TalkingHeads::forward(const Tensor& q, const Tensor& k, const Tensor& v, 
   return matmul(dropout(weights, options.dropout), repeat_heads(v, times));
 }
 
-Tensor talking_self_attention(const TalkingHeads& heads, const Tensor& qkv, int64_t num_kv_heads, double scale,
-                              double dropout, AttentionOptions call) {
-  const bool batched = qkv.rank() == 3;
-  const int64_t batch = batched ? qkv.size(0) : 1, tokens = qkv.size(-2), all = heads.before.tensor().size(0);
-  const int64_t width = qkv.size(-1) / (all + 2 * num_kv_heads);
+Tensor talking_self_attention(const TalkingHeads& heads, QueryKeyValue x, double scale, double dropout,
+                              AttentionOptions call) {
+  x.unpack();
   call.scale = scale;
   call.dropout = dropout;
-  const Tensor by_head = transpose(reshape(qkv, {batch, tokens, all + 2 * num_kv_heads, width}), 1, 2);
-  const auto part = split(by_head, {all, num_kv_heads, num_kv_heads}, 1);
-  const Tensor context = transpose(heads(part[0], part[1], part[2], call), 1, 2);
-  return batched ? reshape(context, {batch, tokens, all * width}) : reshape(context, {tokens, all * width});
+  const Tensor context =
+      heads(split_heads(x.q, x.num_heads), split_heads(x.k, x.num_kv_heads), split_heads(x.v, x.num_kv_heads), call);
+  return merge_heads(context, x.q.rank() == 3);
 }
 
 }  // namespace tutti::nn

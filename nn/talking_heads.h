@@ -1,6 +1,7 @@
 // Attention whose heads are mixed before and after the softmax.
 #pragma once
 #include "tutti/nn/module.h"
+#include "tutti/nn/self_attention.h"
 #include "tutti/ops/attention.h"
 
 #pragma GCC visibility push(default)
@@ -26,10 +27,9 @@ class TalkingHeads : public Module {
   Parameter before, after;  ///< [H, H]: row i says what mixed head i takes from the heads
 };
 
-/// From q, k and v side by side, [B, T, (H + 2 Hk) D] (or without B), to the heads' results side by side, [B, T, H D],
-/// as self_attention with heads that talk; dropout and scale are the layer's.
-Tensor talking_self_attention(const TalkingHeads& heads, const Tensor& qkv, int64_t num_kv_heads, double scale,
-                              double dropout, AttentionOptions call);
+/// self_attention with heads that talk: [B, T, H D] (or without B); dropout and scale are the layer's.
+Tensor talking_self_attention(const TalkingHeads& heads, QueryKeyValue qkv, double scale, double dropout,
+                              AttentionOptions call);
 
 }  // namespace tutti::nn
 #pragma GCC visibility pop
