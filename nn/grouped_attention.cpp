@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tutti/autograd/node.h"
+#include "tutti/nn/cascade.h"
 #include "tutti/nn/init.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/copy.h"
@@ -41,9 +42,13 @@ GroupedMultiHeadAttention::GroupedMultiHeadAttention(Options options) : options_
   const auto& o = options_;
   const int64_t in = o.embed_dim / o.groups, inner = o.inner_dim, kv = inner / o.num_heads * o.num_kv_heads;
   const int64_t maps = own_kv_width(o) ? 1 : 3;
-  weight = Parameter(empty({maps, o.groups, inner / o.groups, in}));
-  if (o.bias) bias = Parameter(zeros({maps * inner}));
-  start(weight, scheduled(o));
+  if (!o.dynamic.candidates.empty()) {
+    dynamic.emplace(DynamicProjectionOptions{.in = o.embed_dim, .width = inner, .dynamic = o.dynamic, .bias = o.bias});
+  } else {
+    weight = Parameter(empty({maps, o.groups, inner / o.groups, in}));
+    if (o.bias) bias = Parameter(zeros({maps * inner}));
+    start(weight, scheduled(o));
+  }
   if (own_kv_width(o)) {
     kv_weight = Parameter(empty({2, o.groups, kv / o.groups, in}));
     if (o.bias) kv_bias = Parameter(zeros({2 * kv}));
@@ -75,6 +80,7 @@ GroupedMultiHeadAttention::GroupedMultiHeadAttention(Options options) : options_
 void GroupedMultiHeadAttention::children(Visitor& visit) {
   visit("weight", weight);
   visit("bias", bias);
+  visit("dynamic", dynamic);
   visit("kv_weight", kv_weight);
   visit("kv_bias", kv_bias);
   visit("head_scale", head_scale);
@@ -96,7 +102,7 @@ double GroupedMultiHeadAttention::score_scale() const {
 
 QueryKeyValue GroupedMultiHeadAttention::project(const Tensor& x) {
   QueryKeyValue y{.num_heads = options_.num_heads, .num_kv_heads = options_.num_kv_heads};
-  const Tensor first = grouped_linear(x, weight, bias);
+  const Tensor first = dynamic ? (*dynamic)(x) : grouped_linear(x, weight, bias);
   if (!kv_weight.defined()) {
     const auto* path = std::get_if<InterGroupPath>(&exchange);
     y.packed = path ? (*path)(x, first) : first;
@@ -109,20 +115,22 @@ QueryKeyValue GroupedMultiHeadAttention::project(const Tensor& x) {
   return y;
 }
 
-void GroupedMultiHeadAttention::normalize(QueryKeyValue& x) {
+void GroupedMultiHeadAttention::normalize(QueryKeyValue& x, int64_t group) const {
   if (!norm_q) return;
   x.unpack();
-  x.q = (*norm_q)(x.q);
-  x.k = (*norm_k)(x.k);
+  x.q = group == all_groups ? (*norm_q)(x.q) : norm_q->one_group(x.q, group);
+  x.k = group == all_groups ? (*norm_k)(x.k) : norm_k->one_group(x.k, group);
 }
 
-void GroupedMultiHeadAttention::scale_queries(QueryKeyValue& x) const {
+void GroupedMultiHeadAttention::scale_queries(QueryKeyValue& x, int64_t group) const {
   if (!head_scale.defined()) return;
   x.unpack();
   Dims heads = x.q.shape();
   heads[heads.n - 1] = x.num_heads;
   heads.push(x.q.size(-1) / x.num_heads);
-  x.q = reshape(mul(reshape(x.q, heads), unsqueeze(head_scale, 1)), x.q.shape());
+  const int64_t first = group == all_groups ? 0 : group * x.num_heads;
+  const Tensor scales = slice(head_scale, 0, first, first + x.num_heads);
+  x.q = reshape(mul(reshape(x.q, heads), unsqueeze(scales, 1)), x.q.shape());
 }
 
 Tensor GroupedMultiHeadAttention::attend(const QueryKeyValue& x, const AttentionOptions& call) {
@@ -130,6 +138,19 @@ Tensor GroupedMultiHeadAttention::attend(const QueryKeyValue& x, const Attention
   if (const auto* talking = std::get_if<TalkingHeads>(&exchange))
     return talking_self_attention(*talking, x, scale, rate, call);
   return self_attention(x, scale, rate, call);
+}
+
+Tensor GroupedMultiHeadAttention::attend_in_cascade(const Tensor& x, const AttentionOptions& call) {
+  const int64_t heads = options_.num_heads / options_.groups;
+  const bool mask_by_head = call.mask.defined() && call.mask.rank() >= 3 && call.mask.size(-3) > 1;
+  return cascade(x, weight, bias, [&](const Tensor& packed, int64_t group) {
+    QueryKeyValue own{.packed = packed, .num_heads = heads, .num_kv_heads = heads};
+    normalize(own, group);
+    scale_queries(own, group);
+    AttentionOptions options = call;
+    if (mask_by_head) options.mask = slice(call.mask, -3, group * heads, (group + 1) * heads);
+    return attend(own, options);
+  });
 }
 
 Tensor GroupedMultiHeadAttention::mix_groups(const Tensor& context) {
@@ -146,10 +167,15 @@ Tensor GroupedMultiHeadAttention::project_out(const Tensor& context) {
 
 Tensor GroupedMultiHeadAttention::forward(const Tensor& x, const AttentionOptions& options) {
   check_self_attention(layer, x, options_.embed_dim, options);
-  QueryKeyValue qkv = project(x);
-  normalize(qkv);
-  scale_queries(qkv);
-  Tensor context = attend(qkv, options);
+  Tensor context;
+  if (options_.exchange == GroupExchange::cascade) {
+    context = attend_in_cascade(x, options);
+  } else {
+    QueryKeyValue qkv = project(x);
+    normalize(qkv);
+    scale_queries(qkv);
+    context = attend(qkv, options);
+  }
   if (group_dropout) context = (*group_dropout)(context);
   return project_out(mix_groups(context));
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <variant>
 
+#include "tutti/nn/dynamic_groups.h"
 #include "tutti/nn/group_exchange.h"
 #include "tutti/nn/grouped_layer_norm.h"
 #include "tutti/nn/grouped_options.h"
@@ -30,11 +31,13 @@ class GroupedMultiHeadAttention : public CallableWith<GroupedMultiHeadAttention,
   /// What the scores are multiplied by: 1 / sqrt(of the chosen width); learned: 1, since head_scale multiplies q.
   double score_scale() const;
 
-  Parameter weight;      ///< [3, G, E/G, C/G]: q, k, v; with fewer k/v heads [1, G, E/G, C/G]: q
-  Parameter bias;        ///< [3 E]; with fewer k/v heads [E]
-  Parameter kv_weight;   ///< with fewer k/v heads [2, G, Ek/G, C/G], Ek = E Hk/H: k, v
-  Parameter kv_bias;     ///< with fewer k/v heads [2 Ek]
-  Parameter head_scale;  ///< [H], if scale is learned
+  Parameter weight;  ///< [3, G, E/G, C/G]: q, k, v; with fewer k/v heads [1, G, E/G, C/G]: q
+  Parameter bias;    ///< [3 E]; with fewer k/v heads [E]
+  /// In place of these with dynamic.candidates: one projection for q, k and v whose groups its samples choose.
+  std::optional<DynamicGroups> dynamic;
+  Parameter kv_weight;                             ///< with fewer k/v heads [2, G, Ek/G, C/G], Ek = E Hk/H: k, v
+  Parameter kv_bias;                               ///< with fewer k/v heads [2 Ek]
+  Parameter head_scale;                            ///< [H], if scale is learned
   std::optional<GroupedLayerNorm> norm_q, norm_k;  ///< if norm is not none
   std::optional<GroupDropout> group_dropout;       ///< if it has rates
   /// What options().exchange needs of its own.
@@ -44,9 +47,11 @@ class GroupedMultiHeadAttention : public CallableWith<GroupedMultiHeadAttention,
  private:
   // forward, step by step
   QueryKeyValue project(const Tensor& x);
-  void normalize(QueryKeyValue& x);
-  void scale_queries(QueryKeyValue& x) const;
+  static constexpr int64_t all_groups = -1;
+  void normalize(QueryKeyValue& x, int64_t group = all_groups) const;
+  void scale_queries(QueryKeyValue& x, int64_t group = all_groups) const;
   Tensor attend(const QueryKeyValue& x, const AttentionOptions& call);
+  Tensor attend_in_cascade(const Tensor& x, const AttentionOptions& call);
   Tensor mix_groups(const Tensor& context);
   Tensor project_out(const Tensor& context);
   GroupedMultiHeadAttentionOptions options_;

@@ -40,4 +40,10 @@ Tensor GroupedLayerNorm::forward(const Tensor& x) const {
   return reshape(add(mul(normal, reshape(weight, parts)), reshape(bias, parts)), x.shape());
 }
 
+Tensor GroupedLayerNorm::one_group(const Tensor& x, int64_t group) const {
+  const int64_t part = options_.width / options_.groups;
+  const auto own = [&](const Tensor& p) { return slice(p, 0, group * part, (group + 1) * part); };
+  return layer_norm(x, own(weight), own(bias), options_.eps);
+}
+
 }  // namespace tutti::nn

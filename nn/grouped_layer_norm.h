@@ -18,8 +18,9 @@ class GroupedLayerNorm : public Callable<GroupedLayerNorm> {
  public:
   explicit GroupedLayerNorm(GroupedLayerNormOptions options);
   void children(Visitor& visit) override;
-  Tensor forward(const Tensor& x) const;  ///< x [.., width] to the same shape
-  Parameter weight, bias;                 ///< [width]: ones, zeros
+  Tensor forward(const Tensor& x) const;                   ///< x [.., width] to the same shape
+  Tensor one_group(const Tensor& x, int64_t group) const;  ///< of one group's channels alone: x [.., width/G]
+  Parameter weight, bias;                                  ///< [width]: ones, zeros
 
  private:
   GroupedLayerNormOptions options_;

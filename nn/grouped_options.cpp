@@ -82,8 +82,7 @@ Options checked(Options o) {
   check_probability(layer, "dropout", o.dropout);
   check_group_dropout(message(layer, ": group_dropout."), o.group_dropout, o.groups);
   check_exchange(o);
-  unavailable(o.exchange == GroupExchange::cascade, "exchange", name_of(o.exchange), "none");
-  unavailable(!o.dynamic.candidates.empty(), "dynamic", "candidates", "{}");
+  check_dynamic_groups(o);
   unavailable(o.sparsity.pattern != Sparsity::dense, "sparsity", name_of(o.sparsity.pattern), "dense");
   return o;
 }

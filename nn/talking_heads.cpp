@@ -1,11 +1,11 @@
 #include "tutti/nn/talking_heads.h"
 
 #include <cmath>
-#include <limits>
 
 #include "tutti/core/check.h"
 #include "tutti/nn/option.h"
 #include "tutti/ops/arithmetic.h"
+#include "tutti/ops/attention_dense.h"
 #include "tutti/ops/compare.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/matmul.h"
@@ -32,6 +32,9 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, int64_t num
 void check_options(const AttentionOptions& o, const Tensor& scores) {
   check_probability(layer, "dropout", o.dropout);
   if (o.window < 0) throw ValueError(message(layer, ": window ", o.window, " is negative"));
+  if (o.layout.defined() || o.block != 0)
+    throw ValueError(message(
+        layer, ": a layout of blocks would save nothing, since all scores are computed; a mask or ", "window fits"));
   if (!std::isfinite(o.scale)) throw ValueError(message(layer, ": scale ", o.scale, " is not finite"));
   if (!o.mask.defined()) return;
   if (o.mask.dtype() != DType::boolean && o.mask.dtype() != scores.dtype())
@@ -45,21 +48,10 @@ void check_options(const AttentionOptions& o, const Tensor& scores) {
 
 /// bool, broadcast to the scores: which keys a query does not see; undefined if it sees all.
 Tensor hidden_keys(const AttentionOptions& o, int64_t queries, int64_t keys, Device device) {
-  Tensor hidden;
-  const auto hide = [&](const Tensor& more) { hidden = hidden.defined() ? logical_or(hidden, more) : more; };
-  if (o.causal || o.window > 0) {
-    const TensorOptions whole{.dtype = DType::int64, .device = device};
-    const Tensor ahead = arange(keys, whole) - unsqueeze(arange(queries, whole), 1) -  // of the query's own key
-                         static_cast<double>(keys - queries);
-    if (o.causal) hide(gt(ahead, 0));
-    if (o.window > 0 && o.window < queries + keys) {
-      const auto reach = static_cast<double>(o.window - 1);
-      hide(logical_or(lt(ahead, -reach), gt(ahead, reach)));
-    }
-  }
-  if (o.mask.defined())
-    hide(o.mask.dtype() == DType::boolean ? logical_not(o.mask) : eq(o.mask, -std::numeric_limits<double>::infinity()));
-  return hidden;
+  if (!o.causal && o.window == 0 && !o.mask.defined()) return {};
+  const int64_t farthest = o.window > 0 ? o.window - 1 : queries + keys;
+  return logical_not(
+      visible_keys({.nearest = o.causal ? 0 : -farthest, .farthest = farthest, .mask = o.mask}, queries, keys, device));
 }
 
 /// Each key/value head once per query head that uses it.

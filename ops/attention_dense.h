@@ -1,5 +1,5 @@
 // For ops/attention.cpp: the gradient of attention written with differentiable operations, for second derivatives. It
-// stores [Tq, Tk] matrices, which the fused kernels never do.
+// stores [Tq, Tk] matrices, which the fused kernels never do. For other composed attention: which keys a query sees.
 #pragma once
 #include "tutti/autograd/node.h"
 

@@ -110,15 +110,71 @@ TEST_CASE("exchange: tokens over groups with v = 0 is the plain layer") {
   CHECK(layer.parameter_count() == plain.parameter_count() + 3 * (16 + 4));
 }
 
+TEST_CASE("exchange: a cascade of one group is the plain layer, bit for bit, of more, group by group") {
+  const Tensor x = values({2, 5, 12}, 1);
+  GroupedMultiHeadAttention one =
+      made({.embed_dim = 12, .num_heads = 3, .groups = 1, .exchange = GroupExchange::cascade});
+  check_identical(one(x).detach(), plain_of(one)(x).detach());
+
+  GroupedMultiHeadAttention layer = made({.embed_dim = 12,
+                                          .num_heads = 6,
+                                          .groups = 3,
+                                          .output = OutputProjection::none,
+                                          .exchange = GroupExchange::cascade});
+  CHECK(layer.parameter_count() == plain_of(layer).parameter_count());
+  const Tensor mask = values({6, 5, 5}, 6);  // one for each head
+  const Tensor y = layer(x, {.mask = mask, .causal = true}).detach();
+  // The plain layer computes every group; of each, the channels that the cascade's input decides are taken.
+  GroupedMultiHeadAttention plain = plain_of(layer);
+  const Tensor input = clone(x);
+  for (int64_t j = 0; j < 3; ++j) {
+    const Tensor found = slice(plain(input, {.mask = mask, .causal = true}).detach(), 2, 4 * j, 4 * j + 4);
+    check_close(slice(y, 2, 4 * j, 4 * j + 4), Array(found), 1e-12);
+    if (j < 2) {
+      const Tensor next = slice(input, 2, 4 * j + 4, 4 * j + 8);
+      copy_(next, next + found);
+    }
+  }
+}
+
+TEST_CASE("exchange: a cascade with norm and learned scale of its own groups") {
+  GroupedMultiHeadAttention layer = made({.embed_dim = 12,
+                                          .groups = 3,
+                                          .scale = nn::AttentionScale::learned,
+                                          .output = OutputProjection::none,
+                                          .norm = nn::ProjectionNorm::per_group,
+                                          .exchange = GroupExchange::cascade});
+  for (const auto& [name, p] : layer.named_parameters()) nn::init::normal_(p, 1, 0.5);
+  Options o = layer.options();
+  o.exchange = GroupExchange::none;
+  GroupedMultiHeadAttention still = made(o);
+  still.load_state_dict(layer.state_dict());
+  const Tensor x = values({2, 5, 12}, 1);
+  Tensor input = clone(x);
+  for (int64_t j = 0; j < 3; ++j) {
+    const Tensor found = slice(still(input).detach(), 2, 4 * j, 4 * j + 4);
+    check_close(slice(layer(x), 2, 4 * j, 4 * j + 4).detach(), Array(found), 1e-12);
+    if (j < 2) {
+      const Tensor next = slice(input, 2, 4 * j + 4, 4 * j + 8);
+      copy_(next, next + found);
+    }
+  }
+  CHECK(gradcheck_module(layer, [&](const std::vector<Tensor>& in) { return layer(in[0]); },
+                         {values({1, 3, 12}, 5).requires_grad_()}));
+}
+
 TEST_CASE("exchange: without it groups are isolated, each kind breaks that in its way") {
   const std::vector<bool> only{false, true, false, false}, all{true, true, true, true};
-  for (const auto& [exchange, output, seen] : {std::tuple{GroupExchange::none, OutputProjection::none, only},
-                                               {GroupExchange::none, OutputProjection::grouped, only},
-                                               {GroupExchange::inter_group, OutputProjection::none, all},
-                                               {GroupExchange::talking_heads, OutputProjection::none, all},
-                                               {GroupExchange::tokens_over_groups, OutputProjection::none, all},
-                                               {GroupExchange::shuffle, OutputProjection::none, all},
-                                               {GroupExchange::shuffle, OutputProjection::grouped, all}}) {
+  for (const auto& [exchange, output, seen] :
+       {std::tuple{GroupExchange::none, OutputProjection::none, only},
+        {GroupExchange::none, OutputProjection::grouped, only},
+        {GroupExchange::inter_group, OutputProjection::none, all},
+        {GroupExchange::talking_heads, OutputProjection::none, all},
+        {GroupExchange::tokens_over_groups, OutputProjection::none, all},
+        {GroupExchange::cascade, OutputProjection::none, {true, true, false, false}},  // itself and those before it
+        {GroupExchange::cascade, OutputProjection::grouped, {true, true, false, false}},
+        {GroupExchange::shuffle, OutputProjection::none, all},
+        {GroupExchange::shuffle, OutputProjection::grouped, all}}) {
     GroupedMultiHeadAttention layer = made({.embed_dim = 16, .groups = 4, .output = output, .exchange = exchange});
     if (auto* talking = std::get_if<nn::TalkingHeads>(&layer.exchange)) {
       CHECK(seen_by(layer, 1) == only);  // at the start nobody talks
@@ -131,7 +187,7 @@ TEST_CASE("exchange: without it groups are isolated, each kind breaks that in it
 
 TEST_CASE("exchange: gradients of x and of every parameter") {
   for (GroupExchange exchange : {GroupExchange::inter_group, GroupExchange::talking_heads, GroupExchange::shuffle,
-                                 GroupExchange::tokens_over_groups}) {
+                                 GroupExchange::tokens_over_groups, GroupExchange::cascade}) {
     INFO(nn::name_of(exchange));
     GroupedMultiHeadAttention layer = made({.embed_dim = 6, .num_heads = 2, .groups = 2, .exchange = exchange});
     CHECK(gradcheck_module(layer, [&](const std::vector<Tensor>& x) { return layer(x[0], {.causal = true}); },
@@ -155,4 +211,21 @@ TEST_CASE("exchange: combinations that do not fit say what would") {
           {.embed_dim = 16, .exchange = GroupExchange::talking_heads, .sparsity = {.pattern = nn::Sparsity::block}}),
       "GroupedMultiHeadAttention: exchange = talking_heads computes all scores, so sparsity = block would save "
       "nothing; dense or sliding_window fits");
+  const auto cascade = [](Options o) {
+    o.embed_dim = 16;
+    o.exchange = GroupExchange::cascade;
+    GroupedMultiHeadAttention layer(o);
+  };
+  REQUIRE_THROWS_WITH(cascade({.num_heads = 2}),
+                      "GroupedMultiHeadAttention: exchange = cascade runs each group's own heads, and groups = 4 does "
+                      "not divide num_heads = 2; num_heads = 4 (or 0) fits");
+  REQUIRE_THROWS_WITH(cascade({.num_heads = 8, .num_kv_heads = 4}),
+                      "GroupedMultiHeadAttention: exchange = cascade projects each group's q, k and v at once, but "
+                      "num_kv_heads = 4 makes k and v narrower; num_kv_heads = 0 fits");
+  REQUIRE_THROWS_WITH(cascade({.inner_dim = 32}),
+                      "GroupedMultiHeadAttention: exchange = cascade adds a group's result to the next one's input, so "
+                      "their widths must agree; inner_dim = 16 (or 0) fits, not 32");
+  REQUIRE_THROWS_WITH(cascade({.norm = nn::ProjectionNorm::full}),
+                      "GroupedMultiHeadAttention: exchange = cascade has the groups one after another, so norm = full "
+                      "cannot span them; per_group fits");
 }

@@ -85,8 +85,8 @@ TEST_CASE("talking heads: identity matrices are plain attention, forward and bac
     for (int64_t kv_heads : {4, 2, 1})
       for (const AttentionOptions& options :
            {AttentionOptions{}, AttentionOptions{.causal = true}, AttentionOptions{.window = 2},
-            AttentionOptions{.causal = true, .window = 3}, AttentionOptions{.scale = 0.7},
-            AttentionOptions{.mask = to(tril(ones({6, 6}), 1), DType::boolean)}}) {
+            AttentionOptions{.window = int64_t{1} << 62}, AttentionOptions{.causal = true, .window = 3},
+            AttentionOptions{.scale = 0.7}, AttentionOptions{.mask = to(tril(ones({6, 6}), 1), DType::boolean)}}) {
         TalkingHeads layer(4);
         layer.to(dtype);
         const double tolerance = dtype == DType::float64 ? 1e-12 : 1e-5;
@@ -205,5 +205,8 @@ TEST_CASE("talking heads: errors say what does not fit") {
                       "TalkingHeads: mask must be bool or float32, not float64");
   REQUIRE_THROWS_WITH(layer(q, q, q, {.window = -1}), "TalkingHeads: window -1 is negative");
   REQUIRE_THROWS_WITH(layer(q, q, q, {.dropout = 2}), "TalkingHeads: dropout is 2; it must be between 0 and 1");
+  REQUIRE_THROWS_WITH(layer(q, q, q, {.layout = to(ones({1, 1}), DType::boolean), .block = 64}),
+                      "TalkingHeads: a layout of blocks would save nothing, since all scores are computed; a mask or "
+                      "window fits");
   REQUIRE_THROWS_WITH(layer(q, q, q, {.scale = infinity}), "TalkingHeads: scale inf is not finite");
 }
