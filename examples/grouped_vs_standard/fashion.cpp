@@ -17,18 +17,27 @@ Images load(const std::string& folder, const std::string& part) {
       labels.size(0) != pixels.size(0))
     throw IoError(
         message(folder, ": ", part, " has images of shape ", pixels.shape(), " and labels of shape ", labels.shape()));
-  // The training set's mean and standard deviation, as everyone uses them for this data set.
-  return {(to(pixels, DType::float32) / 255.0 - 0.2860) / 0.3530, to(labels, DType::int64)};
+  return {pixels, to(labels, DType::int64)};
 }
 
 }  // namespace
 
-Fashion load_fashion(const std::string& folder) {
+Fashion load_fashion_bytes(const std::string& folder) {
   if (!std::filesystem::is_directory(folder))
     throw IoError(
         folder +
         ": no such folder; the data is in the Debian package dataset-fashion-mnist, or name its folder with --data");
   return {load(folder, "train"), load(folder, "t10k")};
+}
+
+Tensor standardised(const Tensor& bytes) {
+  return (to(bytes, DType::float32) / 255.0 - 0.2860) / 0.3530;  // the training set's mean and deviation
+}
+
+Fashion load_fashion(const std::string& folder) {
+  Fashion f = load_fashion_bytes(folder);
+  for (Images* part : {&f.train, &f.test}) part->pixels = standardised(part->pixels);
+  return f;
 }
 
 Images subset(const Images& images, const Tensor& positions) {

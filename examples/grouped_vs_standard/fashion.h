@@ -7,7 +7,7 @@
 namespace comparison {
 
 struct Images {
-  tutti::Tensor pixels;  ///< float32 [N, 28, 28], standardised with the training set's mean and deviation
+  tutti::Tensor pixels;  ///< [N, 28, 28]: float32, standardised with the training set's mean and deviation, or bytes
   tutti::Tensor labels;  ///< int64 [N]
 };
 
@@ -15,7 +15,12 @@ struct Fashion {
   Images train, test;
 };
 
-/// Reads the four IDX files in `folder`. IoError naming the file, and the package where the folder is missing.
+/// Reads the four IDX files in `folder`; pixels stay bytes (uint8). IoError naming the file, and the package where the
+/// folder is missing.
+Fashion load_fashion_bytes(const std::string& folder);
+/// Bytes to standardised float32, as everyone uses this data set.
+tutti::Tensor standardised(const tutti::Tensor& bytes);
+/// Both.
 Fashion load_fashion(const std::string& folder);
 
 /// The images at these positions.

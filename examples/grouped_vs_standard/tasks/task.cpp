@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "grouped_vs_standard/tasks/fashion.h"
 #include "grouped_vs_standard/tasks/options.h"
 #include "grouped_vs_standard/tasks/planted.h"
 #include "tutti/core/error.h"
@@ -12,6 +13,7 @@ namespace comparison {
 namespace {
 
 const std::map<std::string, Task (*)(const TaskSpec&)> makers = {
+    {"fashion", fashion},
     {"planted", planted},
 };
 
