@@ -1,5 +1,6 @@
 // Random numbers one after another, the same bits on every machine, for data that is generated.
 #pragma once
+#include "tutti/core/box_muller.h"
 #include "tutti/core/philox.h"
 
 namespace comparison {
@@ -23,6 +24,14 @@ class Draws {
   double uniform() {
     const uint32_t high = word();
     return tutti::uniform01(high, word());
+  }
+
+  /// Standard normal.
+  double normal() {
+    const uint32_t a = word(), b = word(), c = word();
+    double first, second;  // the second is not used: a number of draws that never varies is worth more
+    tutti::box_muller(tutti::uniform_above_zero(a, b), tutti::uniform01(c, word()), first, second);
+    return first;
   }
 
  private:

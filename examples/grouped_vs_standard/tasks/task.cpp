@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "grouped_vs_standard/tasks/fashion.h"
+#include "grouped_vs_standard/tasks/mnist1d.h"
 #include "grouped_vs_standard/tasks/options.h"
 #include "grouped_vs_standard/tasks/planted.h"
 #include "tutti/core/error.h"
@@ -14,6 +15,7 @@ namespace {
 
 const std::map<std::string, Task (*)(const TaskSpec&)> makers = {
     {"fashion", fashion},
+    {"mnist1d", mnist1d},
     {"planted", planted},
 };
 
