@@ -165,8 +165,9 @@ Tensor GroupedMultiHeadAttention::project_out(const Tensor& context) {
   return context;
 }
 
-Tensor GroupedMultiHeadAttention::forward(const Tensor& x, const AttentionOptions& options) {
-  check_self_attention(layer, x, options_.embed_dim, options);
+Tensor GroupedMultiHeadAttention::forward(const Tensor& x, const AttentionOptions& call) {
+  check_self_attention(layer, x, options_.embed_dim, call);
+  const AttentionOptions options = with_sparsity(layer, options_.sparsity, x.size(-2), x.device(), call);
   Tensor context;
   if (options_.exchange == GroupExchange::cascade) {
     context = attend_in_cascade(x, options);

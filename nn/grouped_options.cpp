@@ -66,10 +66,6 @@ void check_norm(const Options& o) {
                                parts > 1 ? "full" : "none", ") fit"));
 }
 
-void unavailable(bool chosen, const char* option, const char* value, const char* fits) {
-  if (chosen) throw ValueError(message(layer, ": ", option, " = ", value, " is not available yet; ", fits, " is"));
-}
-
 }  // namespace
 
 Options checked(Options o) {
@@ -81,9 +77,9 @@ Options checked(Options o) {
   check_norm(o);
   check_probability(layer, "dropout", o.dropout);
   check_group_dropout(message(layer, ": group_dropout."), o.group_dropout, o.groups);
+  check_sparsity(layer, o.sparsity);
   check_exchange(o);
   check_dynamic_groups(o);
-  unavailable(o.sparsity.pattern != Sparsity::dense, "sparsity", name_of(o.sparsity.pattern), "dense");
   return o;
 }
 
