@@ -1,0 +1,30 @@
+// Grouped layers to test with, in float64.
+#pragma once
+#include "support/op_test.h"
+#include "tutti/autograd/node.h"
+#include "tutti/core/generator.h"
+#include "tutti/nn/grouped_attention.h"
+#include "tutti/ops/arithmetic.h"
+#include "tutti/ops/copy.h"
+
+namespace tutti_test {
+
+inline tutti::Tensor leaf(const tutti::Dims& shape, uint64_t seed) {
+  return random_tensor(shape, tutti::DType::float64, seed).requires_grad_();
+}
+
+/// In float64, with every parameter random (biases and norms too), so that none is tested at 0 or 1 only.
+inline tutti::nn::GroupedMultiHeadAttention random_layer(const tutti::nn::GroupedMultiHeadAttentionOptions& o,
+                                                         uint64_t seed) {
+  tutti::manual_seed(seed);
+  tutti::nn::GroupedMultiHeadAttention layer(o);
+  layer.to(tutti::DType::float64);
+  uint64_t i = 100 * seed;
+  for (const auto& p : layer.parameters()) {
+    const tutti::no_grad off;
+    copy_(p, add(p, random_tensor(p.shape(), tutti::DType::float64, ++i, -0.3, 0.3)));
+  }
+  return layer;
+}
+
+}  // namespace tutti_test
