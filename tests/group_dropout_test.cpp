@@ -84,7 +84,7 @@ TEST_CASE("group dropout: at least one group is kept even where all rates are cl
   check_identical(single(ones({20, 2, 4})), ones({20, 2, 4}));  // the only group always stays
 }
 
-TEST_CASE("group dropout: evaluation, no rates and rates of 0 give x itself; one rate for all is dropout") {
+TEST_CASE("group dropout: evaluation, no rates and rates of 0 give x itself, one rate for all is dropout") {
   const Tensor x = random_tensor({2, 3, 8}, DType::float32, 1);
   GroupDropout layer(4, {.rates = {0.1, 0.2, 0.3, 0.4}});
   layer.eval();
@@ -101,7 +101,7 @@ TEST_CASE("group dropout: evaluation, no rates and rates of 0 give x itself; one
   check_identical(a, dropout(x, 0.3));
 }
 
-TEST_CASE("group dropout: the gradient has the same mask; a sequence without a batch is one sample") {
+TEST_CASE("group dropout: the gradient has the same mask, a sequence without a batch is one sample") {
   for (bool whole : {false, true}) {
     const GroupDropout layer(2, {.rates = {0.3, 0.6}, .whole_groups = whole});
     for (const Dims& shape : {Dims{3, 2, 4}, Dims{3, 4}}) {

@@ -35,7 +35,7 @@ TEST_CASE("grouped layer norm: each group alone has mean 0 and variance 1, then 
     }
 }
 
-TEST_CASE("grouped layer norm: one group is LayerNorm bit for bit; slices of a wider tensor need no copy to be right") {
+TEST_CASE("grouped layer norm: one group is LayerNorm bit for bit, slices of a wider tensor need no copy to be right") {
   GroupedLayerNorm layer({.width = 8});
   const nn::LayerNorm plain({.width = 8});
   const Tensor x = random_tensor({3, 24}, DType::float32, 1);
