@@ -3,10 +3,14 @@
 #include <map>
 #include <mutex>
 
+#include "grouped_vs_standard/tasks/arrhythmia.h"
+#include "grouped_vs_standard/tasks/cells.h"
+#include "grouped_vs_standard/tasks/digits.h"
 #include "grouped_vs_standard/tasks/fashion.h"
 #include "grouped_vs_standard/tasks/mnist1d.h"
 #include "grouped_vs_standard/tasks/options.h"
 #include "grouped_vs_standard/tasks/planted.h"
+#include "grouped_vs_standard/tasks/splice.h"
 #include "tutti/core/error.h"
 
 namespace comparison {
@@ -14,9 +18,13 @@ namespace comparison {
 namespace {
 
 const std::map<std::string, Task (*)(const TaskSpec&)> makers = {
+    {"arrhythmia", arrhythmia},
+    {"cells", cells},
+    {"digits", digits},
     {"fashion", fashion},
     {"mnist1d", mnist1d},
     {"planted", planted},
+    {"splice", splice},
 };
 
 }  // namespace
