@@ -18,13 +18,13 @@ namespace comparison {
 namespace {
 
 const std::map<std::string, Task (*)(const TaskSpec&)> makers = {
-    {"arrhythmia", arrhythmia},
-    {"cells", cells},
-    {"digits", digits},
-    {"fashion", fashion},
-    {"mnist1d", mnist1d},
-    {"planted", planted},
-    {"splice", splice},
+    {"arrhythmia", arrhythmia},  // electrocardiograms, a lead is a token
+    {"cells", cells},            // cells under the microscope
+    {"digits", digits},          // 8x8 images
+    {"fashion", fashion},        // 28x28 images of clothes
+    {"mnist1d", mnist1d},        // generated sequences of 40
+    {"planted", planted},        // generated, in groups or across them
+    {"splice", splice},          // DNA, 60 letters
 };
 
 }  // namespace
