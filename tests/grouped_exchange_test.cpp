@@ -185,6 +185,27 @@ TEST_CASE("exchange: without it groups are isolated, each kind breaks that in it
   }
 }
 
+TEST_CASE("exchange: sparse patterns hide the same keys in talking heads and in a cascade") {
+  const auto seen_by_token_0 = [](GroupExchange exchange, nn::SparsityOptions sparsity) {
+    GroupedMultiHeadAttention layer =
+        made({.embed_dim = 16, .groups = 4, .exchange = exchange, .sparsity = std::move(sparsity)});
+    const Tensor x = values({1, 8, 16}, 3).requires_grad_();
+    sum(square(select(layer(x), 1, 0))).backward();  // token 0
+    std::vector<bool> seen;
+    for (int64_t t = 0; t < 8; ++t) seen.push_back(sum(abs(select(x.grad(), 1, t))).item() > 0);
+    return seen;
+  };
+  const std::vector<bool> near{true, true, false, false, false, false, false, false};
+  const nn::SparsityOptions window{.pattern = nn::Sparsity::sliding_window, .window = 2},
+      blocks{.pattern = nn::Sparsity::block, .block = 2};
+  CHECK(seen_by_token_0(GroupExchange::talking_heads, window) == near);
+  // One token further with each of the four groups in a row.
+  CHECK(seen_by_token_0(GroupExchange::cascade, window) ==
+        std::vector<bool>{true, true, true, true, true, false, false, false});
+  CHECK(seen_by_token_0(GroupExchange::cascade, blocks) == near);
+  CHECK(seen_by_token_0(GroupExchange::inter_group, blocks) == near);
+}
+
 TEST_CASE("exchange: gradients of x and of every parameter") {
   for (GroupExchange exchange : {GroupExchange::inter_group, GroupExchange::talking_heads, GroupExchange::shuffle,
                                  GroupExchange::tokens_over_groups, GroupExchange::cascade}) {
