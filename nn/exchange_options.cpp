@@ -28,6 +28,8 @@ void check_talking_heads(const Options& o) {
 }
 
 void check_cascade(const Options& o) {
+  refuse_if(o.head_mode == HeadMode::literal && o.groups > 1, o,
+            "runs each group's own heads, and head_mode = literal has one for all; head_mode = heads fits");
   refuse_if(o.num_heads % o.groups != 0, o,
             message("runs each group's own heads, and groups = ", o.groups,
                     " does not divide num_heads = ", o.num_heads, "; num_heads = ", o.groups, " (or 0) fits"));

@@ -155,6 +155,25 @@ TEST_CASE("grouped attention: every scale and norm is the dense composition, wit
         }
 }
 
+TEST_CASE("grouped attention: talking heads that do not talk, with fewer k/v heads, norm and scale, are the same") {
+  const Options o{.embed_dim = 24,
+                  .num_heads = 4,
+                  .groups = 2,
+                  .num_kv_heads = 2,
+                  .inner_dim = 16,
+                  .scale = AttentionScale::learned,
+                  .norm = ProjectionNorm::per_group,
+                  .exchange = nn::GroupExchange::talking_heads};
+  GroupedMultiHeadAttention layer = random_layer(o, 3);
+  auto& talking = std::get<nn::TalkingHeads>(layer.exchange);
+  for (const nn::Parameter* p : {&talking.before, &talking.after}) {
+    const no_grad off;
+    copy_(*p, eye(4));
+  }
+  const Tensor x = leaf({2, 5, 24}, 7);
+  check_close(layer(x).detach(), Array(by_definition(layer, x).detach()), 1e-12);
+}
+
 TEST_CASE("grouped attention: literal is one head over all channels, whatever num_heads says (C15)") {
   for (int64_t heads : {0, 1, 4, 7})
     for (int64_t inner : {0, 16}) {

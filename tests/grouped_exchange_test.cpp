@@ -243,6 +243,9 @@ TEST_CASE("exchange: combinations that do not fit say what would") {
   REQUIRE_THROWS_WITH(cascade({.num_heads = 8, .num_kv_heads = 4}),
                       "GroupedMultiHeadAttention: exchange = cascade projects each group's q, k and v at once, but "
                       "num_kv_heads = 4 makes k and v narrower; num_kv_heads = 0 fits");
+  REQUIRE_THROWS_WITH(cascade({.head_mode = nn::HeadMode::literal}),
+                      "GroupedMultiHeadAttention: exchange = cascade runs each group's own heads, and head_mode = "
+                      "literal has one for all; head_mode = heads fits");
   REQUIRE_THROWS_WITH(cascade({.inner_dim = 32}),
                       "GroupedMultiHeadAttention: exchange = cascade adds a group's result to the next one's input, so "
                       "their widths must agree; inner_dim = 16 (or 0) fits, not 32");
