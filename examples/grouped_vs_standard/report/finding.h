@@ -44,7 +44,16 @@ std::vector<std::pair<std::string, std::string>> picture_files(const Report& rep
 /// The command that tests a claim again: "grouped_vs_standard claims --only C30".
 std::string command_of(const Finding& finding);
 
-/// "12 holds, 9 refuted, 3 undecided": the verdicts counted, "(below protocol)" left aside, most frequent first.
+/// "holds 12, refuted 9, undecided 3": the verdicts counted, "(below protocol)" left aside, most frequent first.
 std::string verdict_counts(const std::vector<Finding>& findings);
+
+/// One line per finding, in their order: number, sentence, verdict, effect, interval, n, seeds, `command`.
+Table overview(const Report& report);
+
+/// Cells of the widest line.
+size_t columns(const Table& table);
+
+/// "c30", which findings[i] is linked to by; "c30-2" where it is the second of that number.
+std::string anchor(const std::vector<Finding>& findings, size_t i);
 
 }  // namespace comparison
