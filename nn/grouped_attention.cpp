@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "tutti/autograd/node.h"
+#include "tutti/core/error.h"
+#include "tutti/core/warning.h"
 #include "tutti/nn/cascade.h"
 #include "tutti/nn/init.h"
 #include "tutti/ops/arithmetic.h"
@@ -34,6 +36,16 @@ void start(const Parameter& weight, int64_t scheduled) {
 int64_t scheduled(const Options& o) {
   if (o.init == InitSchedule::constant) return 0;
   return o.init_on == ScheduledProjections::q ? 1 : o.init_on == ScheduledProjections::qk ? 2 : 3;
+}
+
+/// The article's advice for long sequences. Here nothing of size T x T is stored (but for talking heads): what grows is
+/// the time.
+void warn_if_dense(int64_t tokens, const AttentionOptions& o) {
+  constexpr int64_t long_sequence = 1024;
+  if (tokens <= long_sequence || o.layout.defined() || (o.window > 0 && o.window < tokens)) return;
+  warn_once("dense attention",
+            message(layer, ": dense attention over ", tokens, " tokens: the time grows with their square; the option ",
+                    "sparsity, or a window or layout in the call, makes it grow with what is visited"));
 }
 
 }  // namespace
@@ -140,12 +152,14 @@ Tensor GroupedMultiHeadAttention::attend(const QueryKeyValue& x, const Attention
   return self_attention(x, scale, rate, call);
 }
 
-Tensor GroupedMultiHeadAttention::attend_in_cascade(const Tensor& x, const AttentionOptions& call) {
+Tensor GroupedMultiHeadAttention::attend_in_cascade(const Tensor& x, const AttentionOptions& call,
+                                                    std::vector<QueryKeyValue>* seen) {
   const int64_t heads = options_.num_heads / options_.groups;
   const bool mask_by_head = call.mask.defined() && call.mask.rank() >= 3 && call.mask.size(-3) > 1;
   return cascade(x, weight, bias, [&](const Tensor& packed, int64_t group) {
     QueryKeyValue own{.packed = packed, .num_heads = heads, .num_kv_heads = heads};
     normalize(own, group);
+    if (seen) seen->push_back(own);
     scale_queries(own, group);
     AttentionOptions options = call;
     if (mask_by_head) options.mask = slice(call.mask, -3, group * heads, (group + 1) * heads);
@@ -165,20 +179,23 @@ Tensor GroupedMultiHeadAttention::project_out(const Tensor& context) {
   return context;
 }
 
-Tensor GroupedMultiHeadAttention::forward(const Tensor& x, const AttentionOptions& call) {
+Tensor GroupedMultiHeadAttention::context(const Tensor& x, const AttentionOptions& call,
+                                          std::vector<QueryKeyValue>* seen) {
   check_self_attention(layer, x, options_.embed_dim, call);
   const AttentionOptions options = with_sparsity(layer, options_.sparsity, x.size(-2), x.device(), call);
-  Tensor context;
-  if (options_.exchange == GroupExchange::cascade) {
-    context = attend_in_cascade(x, options);
-  } else {
-    QueryKeyValue qkv = project(x);
-    normalize(qkv);
-    scale_queries(qkv);
-    context = attend(qkv, options);
-  }
-  if (group_dropout) context = (*group_dropout)(context);
-  return project_out(mix_groups(context));
+  warn_if_dense(x.size(-2), options);
+  if (options_.exchange == GroupExchange::cascade) return attend_in_cascade(x, options, seen);
+  QueryKeyValue qkv = project(x);
+  normalize(qkv);
+  if (seen) seen->push_back(qkv);
+  scale_queries(qkv);
+  return attend(qkv, options);
+}
+
+Tensor GroupedMultiHeadAttention::forward(const Tensor& x, const AttentionOptions& options) {
+  Tensor result = context(x, options);
+  if (group_dropout) result = (*group_dropout)(result);
+  return project_out(mix_groups(result));
 }
 
 }  // namespace tutti::nn

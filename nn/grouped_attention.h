@@ -1,6 +1,7 @@
 // The article's layer: attention whose q, k and v projections are block-diagonal.
 #pragma once
 #include <variant>
+#include <vector>
 
 #include "tutti/nn/dynamic_groups.h"
 #include "tutti/nn/group_exchange.h"
@@ -24,8 +25,14 @@ class GroupedMultiHeadAttention : public CallableWith<GroupedMultiHeadAttention,
   /// ValueError naming the option, and what would fit, as checked() does.
   explicit GroupedMultiHeadAttention(GroupedMultiHeadAttentionOptions options);
   void children(Visitor& visit) override;
-  /// x [B, T, C] (or [T, C]) to the same shape. options: mask, causal, window; dropout and scale are the layer's.
+  /// x [B, T, C] (or [T, C]) to the same shape. options: mask, causal, window, layout; dropout and scale are the
+  /// layer's. Warns once in a process (core/warning.h) of dense attention over more than 1024 tokens, as the article
+  /// does: neither a window nor a layout nor the option sparsity.
   Tensor forward(const Tensor& x, const AttentionOptions& options = {});
+  /// Its first part: the heads' results side by side, [B, T, E] (or [T, E]), before group dropout, exchange of results
+  /// and output projection. `seen` receives q (not yet times a learned scale), k and v, as they meet: one entry, or
+  /// with cascade one for each group.
+  Tensor context(const Tensor& x, const AttentionOptions& options = {}, std::vector<QueryKeyValue>* seen = nullptr);
   /// The options, with what was 0 filled in: see checked().
   const GroupedMultiHeadAttentionOptions& options() const { return options_; }
   /// What the scores are multiplied by: 1 / sqrt(of the chosen width); learned: 1, since head_scale multiplies q.
@@ -51,7 +58,7 @@ class GroupedMultiHeadAttention : public CallableWith<GroupedMultiHeadAttention,
   void normalize(QueryKeyValue& x, int64_t group = all_groups) const;
   void scale_queries(QueryKeyValue& x, int64_t group = all_groups) const;
   Tensor attend(const QueryKeyValue& x, const AttentionOptions& call);
-  Tensor attend_in_cascade(const Tensor& x, const AttentionOptions& call);
+  Tensor attend_in_cascade(const Tensor& x, const AttentionOptions& call, std::vector<QueryKeyValue>* seen);
   Tensor mix_groups(const Tensor& context);
   Tensor project_out(const Tensor& context);
   GroupedMultiHeadAttentionOptions options_;

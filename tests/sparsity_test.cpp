@@ -10,6 +10,7 @@
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
 #include "tutti/core/generator.h"
+#include "tutti/core/warning.h"
 #include "tutti/nn/grouped_attention.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/attention.h"
@@ -176,6 +177,30 @@ TEST_CASE("sparsity: the grouped layer's option is its attention over those bloc
   check_identical(run(window, {})[1], run(dense, {.window = 8})[1]);
   REQUIRE_THROWS_WITH(layer({.pattern = Sparsity::block, .block = -1}),
                       "GroupedMultiHeadAttention: sparsity.block is -1; it must be at least 1");
+}
+
+TEST_CASE("sparsity: the grouped layer warns once of dense attention over more than 1024 tokens (C40)") {
+  std::vector<std::string> got;
+  const auto before = set_warning_handler([&](const std::string& text) { got.push_back(text); });
+  forget_warnings();
+  const no_grad off;
+  nn::GroupedMultiHeadAttention dense({.embed_dim = 8, .groups = 2}),
+      sparse({.embed_dim = 8, .groups = 2, .sparsity = {.pattern = Sparsity::block}}),
+      near({.embed_dim = 8, .groups = 2, .sparsity = {.pattern = Sparsity::sliding_window, .window = 64}});
+  const Tensor x = zeros({1025, 8});
+  dense(slice(x, 0, 0, 1024));
+  sparse(x);
+  near(x);
+  dense(x, AttentionOptions{.window = 10});
+  dense(x, AttentionOptions{.layout = ones({2, 2}, {.dtype = DType::boolean}), .block = 1000});
+  CHECK(got.empty());
+  dense(x);
+  dense(x);
+  CHECK(got == std::vector<std::string>{
+                   "GroupedMultiHeadAttention: dense attention over 1025 tokens: the time grows with their square; the "
+                   "option sparsity, or a window or layout in the call, makes it grow with what is visited"});
+  set_warning_handler(before);
+  forget_warnings();
 }
 
 TEST_CASE("sparsity: errors") {
