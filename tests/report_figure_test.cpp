@@ -93,6 +93,11 @@ TEST_CASE("figure: lines break where a value is missing", "[report]") {
   }
 }
 
+TEST_CASE("figure: ticks at small whole numbers", "[report]") {
+  REQUIRE_FALSE(has_text(drawn(line_of({1, 2, 3}, {10, 20, 30})), "1.5"));
+  REQUIRE(has_text(drawn(line_of({1, 2.2, 3}, {10, 20, 30})), "1.5"));
+}
+
 TEST_CASE("figure: nothing to draw is no error", "[report]") {
   const Figure nothing{.id = "n"};
   for (const Figure& f : {nothing, line_of({}, {}), line_of({1, 2}, {NAN, NAN})})
@@ -130,7 +135,7 @@ TEST_CASE("figure: error bars and filled bands", "[report]") {
   figure.filled_bands = false;
   figure.series.push_back(figure.series[0]);
   const xml::Element two = drawn(figure);  // circle and square of x = 2: beside one another, so that both bars show
-  REQUIRE(two.all("rect").back().number("x") + 3.6 - two.all("circle").at(2).number("cx") == Approx(4).margin(0.02));
+  REQUIRE(two.all("rect").back().number("x") + 3.6 - two.all("circle").at(2).number("cx") == Approx(6).margin(0.02));
 }
 
 TEST_CASE("figure: legend, bands, references and labels", "[report]") {

@@ -25,8 +25,9 @@ struct Band {
   std::string label{};
 };
 
-/// Lines or points over x. If several series have error bars, they stand up to 4 px apart in x, lest they hide one
-/// another. A logarithmic x axis with few distinct x has its ticks there.
+/// Lines or points over x. If several series have error bars, they stand up to 6 px apart in x, lest they hide one
+/// another. A logarithmic x axis with few distinct x has its ticks there, and so has a
+/// linear one with small whole numbers.
 struct Figure {
   std::string id{}, title{}, x_label{}, y_label{};
   bool log_x = false, log_y = false;

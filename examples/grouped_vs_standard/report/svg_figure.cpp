@@ -102,7 +102,9 @@ class Drawing {
     for (const Series& s : f_.series)
       for (double x : s.x)
         if (x_.shows(x)) distinct.insert(x);
-    if (f_.log_x && !distinct.empty() && distinct.size() <= 12)
+    bool whole = true;  // 1, 2, 3, 4: ticks between them would say nothing
+    for (double x : distinct) whole = whole && x == std::floor(x) && x - *distinct.begin() <= 10;
+    if (!distinct.empty() && (f_.log_x ? distinct.size() <= 12 : whole))
       return x_.ticks_at({distinct.begin(), distinct.end()}, small);
     return x_.ticks(80);
   }
@@ -164,8 +166,8 @@ class Drawing {
     size_t with_bars = 0;
     for (const Series& s : f_.series) with_bars += !s.low.empty();
     if (f_.filled_bands || with_bars < 2) return 0;
-    const double middle = static_cast<double>(f_.series.size() - 1) / 2;
-    return (static_cast<double>(i) - middle) * std::min(4.0, 4 / std::max(0.5, middle));
+    const double last = static_cast<double>(f_.series.size() - 1);
+    return (static_cast<double>(i) - last / 2) * std::min(6.0, 24 / last);
   }
 
   void intervals(const Series& s, size_t index) {
