@@ -13,7 +13,7 @@ using namespace tutti;
 
 struct Options {
   std::string kind = "standard";
-  int64_t batch = 64;
+  int64_t batch = 64, heads = 4, groups = 4;
   examples::ClassifierOptions model;
   double ratio = 4;
   bool infer = false;
@@ -21,17 +21,22 @@ struct Options {
 };
 
 /// Loads what is loaded lazily (threads, oneDNN's kernels), so that work_bytes counts the work alone.
-void warm_up(examples::Kind kind) {
-  examples::Classifier tiny({.kind = kind, .inputs = 8, .tokens = 8, .dim = 32, .layers = 1, .hidden = {128}});
+void warm_up(const std::string& kind) {
+  examples::Classifier tiny({.attention = examples::attention_from(kind, 4, 4),
+                             .inputs = 8,
+                             .tokens = 8,
+                             .dim = 32,
+                             .layers = 1,
+                             .hidden = {128}});
   cross_entropy(tiny(randn({4, 8, 8})), zeros({4}, {.dtype = DType::int64})).backward();
   optim::AdamW(tiny.parameters()).step();
 }
 
 int run(Options& o) {
   examples::apply(o.program);
-  o.model.kind = examples::kind_from(o.kind);
+  o.model.attention = examples::attention_from(o.kind, o.heads, o.groups);
   o.model.hidden.assign(static_cast<size_t>(o.model.layers), std::llround(o.ratio * static_cast<double>(o.model.dim)));
-  warm_up(o.model.kind);
+  warm_up(o.kind);
   examples::reset_peak_rss();
   const int64_t base = examples::status_bytes("VmRSS:");
 
@@ -73,8 +78,8 @@ std::function<int()> add_step(CLI::App& app) {
   size("--tokens", o->model.tokens, "Tokens in a sequence");
   size("--inputs", o->model.inputs, "Numbers in a token");
   size("--dim", o->model.dim, "Width of the model");
-  size("--heads", o->model.heads, "Attention heads");
-  size("--groups", o->model.groups, "Groups of the grouped layers");
+  size("--heads", o->heads, "Attention heads");
+  size("--groups", o->groups, "Groups of the grouped layers");
   size("--layers", o->model.layers, "Transformer blocks");
   size("--classes", o->model.classes, "Classes");
   app.add_option("--ratio", o->ratio, "Feed-forward width over the model's")

@@ -4,21 +4,7 @@ namespace examples {
 
 using namespace tutti;
 
-Kind kind_from(const std::string& name) {
-  if (name == "standard") return Kind::standard;
-  if (name == "looped") return Kind::looped;
-  if (name == "grouped") return Kind::grouped;
-  throw ValueError("kind '" + name + "': expected standard, looped or grouped");
-}
-
 namespace {
-
-std::variant<nn::MultiHeadAttention, nn::GroupedMultiHeadAttention, LoopedAttention> make_attention(
-    const ClassifierOptions& o) {
-  if (o.kind == Kind::standard) return nn::MultiHeadAttention({.embed_dim = o.dim, .num_heads = o.heads});
-  if (o.kind == Kind::looped) return LoopedAttention({.dim = o.dim, .heads = o.heads, .groups = o.groups});
-  return nn::GroupedMultiHeadAttention({.embed_dim = o.dim, .num_heads = o.heads, .groups = o.groups});
-}
 
 Tensor learned_positions(const ClassifierOptions& o) {
   Tensor x = empty({o.tokens, o.dim});
@@ -26,34 +12,53 @@ Tensor learned_positions(const ClassifierOptions& o) {
   return x;
 }
 
+std::variant<std::monostate, nn::Linear, nn::Embedding> make_embedding(const ClassifierOptions& o) {
+  if (o.embedding == Embedding::linear) return nn::Linear({.in = o.inputs, .out = o.dim});
+  if (o.embedding == Embedding::symbols) return nn::Embedding({.count = o.symbols, .width = o.dim});
+  if (o.inputs != o.dim)
+    throw ValueError(message("Classifier: without an embedding, inputs = ", o.inputs, " must be dim = ", o.dim));
+  return std::monostate{};
+}
+
+void start_xavier(nn::Linear& layer) {
+  nn::init::xavier_uniform_(layer.weight);
+  nn::init::zeros_(layer.bias);
+}
+
 }  // namespace
 
 Block::Block(const ClassifierOptions& o, int64_t hidden)
     : norm1({.width = o.dim}),
       norm2({.width = o.dim}),
-      attention(make_attention(o)),
+      attention(make_attention(o.attention, o.dim)),
       ffn({.embed_dim = o.dim, .hidden = hidden}) {}
 
 void Block::children(nn::Visitor& visit) {
   visit("norm1", norm1);
-  std::visit([&](auto& layer) { visit("attention", layer); }, attention);
+  visit("attention", attention);
   visit("norm2", norm2);
   visit("ffn", ffn);
 }
 
 Tensor Block::forward(const Tensor& x) {
-  const Tensor y = x + std::visit([&](auto& layer) { return layer(norm1(x)); }, attention);
+  const Tensor y = x + std::visit([&](auto& layer) -> Tensor { return layer(norm1(x)); }, attention);
   return y + ffn(norm2(y));
 }
 
 Classifier::Classifier(const ClassifierOptions& o)
-    : embed({.in = o.inputs, .out = o.dim}),
+    : embed(make_embedding(o)),
       position(learned_positions(o)),
       norm({.width = o.dim}),
-      head({.in = o.dim, .out = o.classes}) {
+      head({.in = o.dim, .out = o.classes}),
+      readout_(o.readout) {
   if (static_cast<int64_t>(o.hidden.size()) != o.layers)
     throw ValueError(message("Classifier: ", o.hidden.size(), " feed-forward widths for ", o.layers, " layers"));
   for (int64_t hidden : o.hidden) blocks.emplace_back(o, hidden);
+  if (!o.xavier) return;
+  const no_grad off;
+  if (auto* linear = std::get_if<nn::Linear>(&embed)) start_xavier(*linear);
+  for (Block& block : blocks) start_xavier(block.ffn.up), start_xavier(block.ffn.down);
+  start_xavier(head);
 }
 
 void Classifier::children(nn::Visitor& visit) {
@@ -64,10 +69,21 @@ void Classifier::children(nn::Visitor& visit) {
   visit("head", head);
 }
 
+Tensor Classifier::embedded(const Tensor& x) {
+  if (auto* linear = std::get_if<nn::Linear>(&embed)) return (*linear)(x) + position;
+  if (auto* table = std::get_if<nn::Embedding>(&embed)) return (*table)(x) + position;
+  return x + position;
+}
+
+Tensor Classifier::classify(const Tensor& tokens) {
+  if (readout_ == Readout::first) return head(norm(select(tokens, 1, 0)));
+  return head(mean(norm(tokens), 1));
+}
+
 Tensor Classifier::forward(const Tensor& x) {
-  Tensor h = embed(x) + position;
+  Tensor h = embedded(x);
   for (Block& block : blocks) h = block(h);
-  return head(mean(norm(h), 1));
+  return classify(h);
 }
 
 }  // namespace examples

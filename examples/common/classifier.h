@@ -1,24 +1,31 @@
-// The model of the benchmarks: a transformer encoder over tokens with a classification head, with any of the three
-// attention layers. The same architecture as a PyTorch user would write for the article's comparison.
+// The model of the benchmarks: a transformer encoder over tokens with a classification head, with any of the attention
+// layers. The same architecture as a PyTorch user would write for the article's comparison.
 #pragma once
 #include <string>
 #include <variant>
 
-#include "common/looped_attention.h"
-#include "tutti/tutti.h"
+#include "common/attention.h"
 
 namespace examples {
 
-enum class Kind { standard, looped, grouped };
-Kind kind_from(const std::string& name);  ///< ValueError naming the three
+enum class Embedding {
+  linear,    ///< tokens are vectors, mapped to the model's width
+  identity,  ///< tokens are vectors of the model's width already
+  symbols,   ///< tokens are integers, looked up in a table
+};
+enum class Readout { mean, first };  ///< what the head sees: the mean token, or the first
 
 struct ClassifierOptions {
-  Kind kind = Kind::standard;
-  int64_t inputs = 16, tokens = 49, dim = 128, heads = 4, groups = 4, layers = 4, classes = 10;
+  AttentionChoice attention{};
+  int64_t inputs = 16, tokens = 49, dim = 128, layers = 4, classes = 10;
   std::vector<int64_t> hidden{};  ///< feed-forward width of each layer
+  Embedding embedding = Embedding::linear;
+  int64_t symbols = 0;  ///< size of the table
+  Readout readout = Readout::mean;
+  bool xavier = false;  ///< every linear map starts Xavier-uniform with bias 0, instead of as in PyTorch
 };
 
-/// Pre-norm block as nn::TransformerBlock, whose attention may also be the looped one.
+/// Pre-norm block as nn::TransformerBlock, but with any of the layers.
 class Block : public tutti::nn::Callable<Block> {
  public:
   Block(const ClassifierOptions& options, int64_t hidden);
@@ -26,23 +33,28 @@ class Block : public tutti::nn::Callable<Block> {
   tutti::Tensor forward(const tutti::Tensor& x);
 
   tutti::nn::LayerNorm norm1, norm2;
-  std::variant<tutti::nn::MultiHeadAttention, tutti::nn::GroupedMultiHeadAttention, LoopedAttention> attention;
+  AttentionLayer attention;
   tutti::nn::FeedForward ffn;
 };
 
-/// Linear embedding plus learned positions, blocks, LayerNorm, mean over tokens, Linear head: [B, tokens, inputs] to
-/// logits [B, classes].
+/// Embedding plus learned positions N(0, .02), blocks, readout, LayerNorm, Linear head: [B, tokens, inputs] (or
+/// [B, tokens] of symbols) to logits [B, classes].
 class Classifier : public tutti::nn::Callable<Classifier> {
  public:
   explicit Classifier(const ClassifierOptions& options);
   void children(tutti::nn::Visitor& visit) override;
   tutti::Tensor forward(const tutti::Tensor& x);
+  tutti::Tensor embedded(const tutti::Tensor& x);             ///< what the first block sees, [B, tokens, dim]
+  tutti::Tensor classify(const tutti::Tensor& last_tokens);   ///< readout, norm and head
 
-  tutti::nn::Linear embed;
+  std::variant<std::monostate, tutti::nn::Linear, tutti::nn::Embedding> embed;
   tutti::nn::Parameter position;
   std::vector<Block> blocks;
   tutti::nn::LayerNorm norm;
   tutti::nn::Linear head;
+
+ private:
+  Readout readout_;
 };
 
 }  // namespace examples

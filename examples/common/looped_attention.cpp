@@ -11,7 +11,7 @@ namespace {
 std::vector<nn::Linear> per_group(const LoopedAttentionOptions& o) {
   std::vector<nn::Linear> layers;
   for (int64_t i = 0; i < o.groups; ++i)
-    layers.emplace_back(nn::LinearOptions{.in = o.dim / o.groups, .out = o.dim / o.groups});
+    layers.emplace_back(nn::LinearOptions{.in = o.embed_dim / o.groups, .out = o.embed_dim / o.groups});
   return layers;
 }
 
@@ -30,7 +30,7 @@ LoopedAttention::LoopedAttention(LoopedAttentionOptions options)
     : q(per_group(options)),
       k(per_group(options)),
       v(per_group(options)),
-      out({.in = options.dim, .out = options.dim}),
+      out({.in = options.embed_dim, .out = options.embed_dim}),
       options_(options) {}
 
 void LoopedAttention::children(nn::Visitor& visit) {
@@ -41,9 +41,9 @@ void LoopedAttention::children(nn::Visitor& visit) {
 }
 
 Tensor LoopedAttention::forward(const Tensor& x) {
-  const double group_dim = static_cast<double>(options_.dim / options_.groups);
-  const Tensor queries = project(q, x, options_.heads), keys = project(k, x, options_.heads),
-               values = project(v, x, options_.heads);
+  const double group_dim = static_cast<double>(options_.embed_dim / options_.groups);
+  const Tensor queries = project(q, x, options_.num_heads), keys = project(k, x, options_.num_heads),
+               values = project(v, x, options_.num_heads);
   const Tensor y = scaled_dot_product_attention(queries, keys, values, {.scale = 1 / std::sqrt(group_dim)});
   return out(reshape(transpose(y, 1, 2), x.shape()));
 }

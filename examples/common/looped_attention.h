@@ -6,7 +6,7 @@
 namespace examples {
 
 struct LoopedAttentionOptions {
-  int64_t dim = 0, heads = 1, groups = 4;
+  int64_t embed_dim = 0, num_heads = 1, groups = 4;
 };
 
 class LoopedAttention : public tutti::nn::Callable<LoopedAttention> {
