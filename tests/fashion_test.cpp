@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "grouped_vs_standard/fashion.h"
 #include "grouped_vs_standard/tasks/fingerprint.h"
 #include "support/catch.h"
 #include "tutti/tutti.h"
@@ -18,15 +17,32 @@ namespace {
 const char* const folder = "/usr/share/datasets/fashion-mnist";
 bool have_data() {
   if (std::filesystem::is_directory(folder)) return true;
-  REQUIRE_THROWS_WITH(make_task({.name = "fashion"}), Contains("Debian package dataset-fashion-mnist"));
+  REQUIRE_THROWS_WITH(make_task({.name = "fashion"})->sample(1), Contains("Debian package dataset-fashion-mnist"));
   return false;
+}
+
+Tensor pixels(const char* part) {
+  return data::read_idx(std::string(folder) + "/" + part + "-images-idx3-ubyte.gz");
+}
+Tensor labels(const char* part) {
+  return to(data::read_idx(std::string(folder) + "/" + part + "-labels-idx1-ubyte.gz"), DType::int64);
+}
+Tensor standardised(const Tensor& bytes) { return (to(bytes, DType::float32) / 255.0 - 0.2860) / 0.3530; }
+
+/// Token t of an image, written out: patch (t / n, t % n) row by row.
+Tensor patches(const Tensor& images, int64_t side) {
+  std::vector<Tensor> tokens;
+  for (int64_t y = 0; y < 28; y += side)
+    for (int64_t x = 0; x < 28; x += side)
+      tokens.push_back(reshape(slice(slice(images, 1, y, y + side), 2, x, x + side), {-1, 1, side * side}));
+  return cat(tokens, 1);
 }
 
 }  // namespace
 
 TEST_CASE("fashion: this seed's images, standardised and in patches", "[fashion]") {
   if (!have_data()) return;
-  const Fashion all = load_fashion(folder);
+  const Tensor images = standardised(pixels("train")), classes = labels("train");
   for (int64_t patch : {0, 7, 2, 1}) {
     const Task& task = *make_task({.name = "fashion", .train = 300, .patch = patch});
     const int64_t side = patch ? patch : 4;
@@ -34,26 +50,26 @@ TEST_CASE("fashion: this seed's images, standardised and in patches", "[fashion]
     REQUIRE(task.inputs == side * side);
     const Sample s = task.sample(5);
     Generator draw(5);
-    const Images expected = subset(all.train, slice(randperm(60000, draw), 0, 0, 300));
+    const Tensor which = slice(randperm(60000, draw), 0, 0, 300);
     const Tensor tokens = task.tokens_of(s.train.x, true);
     REQUIRE(tokens.shape() == Dims{300, task.tokens, task.inputs});
-    REQUIRE(fingerprint(tokens) == fingerprint(patches(expected.pixels, side)));
-    REQUIRE(fingerprint(s.train.y) == fingerprint(expected.labels));
+    REQUIRE(fingerprint(tokens) == fingerprint(patches(index_select(images, 0, which), side)));
+    REQUIRE(fingerprint(s.train.y) == fingerprint(index_select(classes, 0, which)));
     REQUIRE(s.test.y.size(0) == 10000);
   }
   // Every class is a tenth of the test images.
-  const auto labels = make_task({.name = "fashion"})->sample(1).test.y.to_vector<int64_t>();
-  for (int64_t c = 0; c < 10; ++c) REQUIRE(std::count(labels.begin(), labels.end(), c) == 1000);
+  const auto tested = make_task({.name = "fashion"})->sample(1).test.y.to_vector<int64_t>();
+  for (int64_t c = 0; c < 10; ++c) REQUIRE(std::count(tested.begin(), tested.end(), c) == 1000);
 }
 
 TEST_CASE("fashion: validation images come from the end of the training part, and are not trained on", "[fashion]") {
   if (!have_data()) return;
-  const Fashion all = load_fashion_bytes(folder);
+  const Tensor images = pixels("train"), classes = labels("train");
   const Task& task = *make_task({.name = "fashion", .train = 55000, .validation = true});
   const Sample s = task.sample(1);
-  REQUIRE(fingerprint(s.test.x) == fingerprint(slice(all.train.pixels, 0, 55000, 60000)));
+  REQUIRE(fingerprint(s.test.x) == fingerprint(slice(images, 0, 55000, 60000)));
   // All of the other 55000, in some order: the labels' counts are theirs.
-  const auto left = slice(all.train.labels, 0, 0, 55000).to_vector<int64_t>(), drawn = s.train.y.to_vector<int64_t>();
+  const auto left = slice(classes, 0, 0, 55000).to_vector<int64_t>(), drawn = s.train.y.to_vector<int64_t>();
   REQUIRE(std::is_permutation(drawn.begin(), drawn.end(), left.begin()));
   REQUIRE_THROWS_WITH(make_task({.name = "fashion", .train = 55001, .validation = true}),
                       "task fashion: train is 55001; there are 55000 images");

@@ -6,7 +6,9 @@
 
 #include "common/program.h"
 #include "common/progress.h"
-#include "grouped_vs_standard/report.h"
+#include "grouped_vs_standard/claims/command.h"
+#include "grouped_vs_standard/headline/table.h"
+#include "grouped_vs_standard/tasks/fashion.h"
 
 namespace {
 
@@ -27,16 +29,19 @@ void add_options(CLI::App& app, Options& o) {
   };
   app.add_option("--data", o.data, "Folder with Fashion-MNIST's four files")->capture_default_str();
   app.add_option("--match", o.match,
-                 "How parameters are made equal: equal_ffn (wider feed-forward) or same_width (not at all)")
+                 "How parameters are made equal: equal_ffn (wider feed-forward), equal_inner, equal_depth, shrunk_baseline, or "
+                 "same_width (not at all)")
       ->capture_default_str();
   number("--seeds", o.seeds, "Runs of each arm");
   number("--first-seed", o.first_seed, "The first seed; the others follow");
   number("--steps", o.protocol.steps, "Training steps of a run");
   number("--batch", o.protocol.batch, "Images in a step");
   number("--training-images", o.protocol.training_images, "Training images, drawn per seed");
-  number("--test-images", o.protocol.test_images, "Test images, the first ones");
-  number("--validation", o.protocol.validation_images,
-         "For tuning: train and test on disjoint training images, this many to test on; the test images stay unseen");
+  app.add_option("--test-images", o.protocol.test_images, "Test images, the first ones; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_flag("--validation", o.protocol.validation,
+               "For tuning: test on 5000 training images set apart from the others; the test images stay unseen");
   number("--patch", o.protocol.patch, "Side of a patch in pixels; divides 28");
   number("--dim", o.protocol.dim, "Width of the model");
   number("--heads", o.protocol.heads, "Attention heads");
@@ -56,52 +61,39 @@ void check(const Protocol& p) {
 }
 
 /// Trains both arms for every seed; stops after the last finished pair when interrupted.
-void train_all(const Options& o, const Fashion& fashion, Findings& f, examples::Progress& progress,
-               double training_share) {
-  const RunData data{fashion.train, fashion.test};
+void train_all(const Options& o, HeadlineResult& f, examples::Progress& progress, double training_share) {
   const double total = static_cast<double>(2 * o.seeds * o.protocol.steps);
   for (int64_t i = 0; i < o.seeds && !interrupted; ++i) {
     const auto seed = static_cast<uint64_t>(o.first_seed + i);
-    std::optional<Outcome> outcome[2];
+    Outcome outcome[2];
     for (size_t arm = 0; arm < 2; ++arm)
-      outcome[arm] = train(f.arms[arm], o.protocol, data, seed, [&](int64_t step) {
-        const auto done = static_cast<double>((2 * i + static_cast<int64_t>(arm)) * o.protocol.steps + step);
-        progress.update(training_share * done / total + 1 - training_share,
-                        fmt::format("seed {}, {}", seed, f.arms[arm].name));
-        return !interrupted;
-      });
-    if (!outcome[0] || !outcome[1]) return;
+      outcome[arm] = train(f.arms[arm].setting, seed, [&](int64_t step) {
+                       const auto done =
+                           static_cast<double>((2 * i + static_cast<int64_t>(arm)) * o.protocol.steps + step);
+                       progress.update(training_share * done / total + 1 - training_share,
+                                       fmt::format("seed {}, {}", seed, f.arms[arm].name));
+                       return !interrupted;
+                     }).outcome;
+    if (interrupted && (outcome[0].correct.empty() || outcome[1].correct.empty())) return;
     f.seeds.push_back(seed);
-    for (size_t arm = 0; arm < 2; ++arm) f.outcomes[arm].push_back(std::move(*outcome[arm]));
+    for (size_t arm = 0; arm < 2; ++arm) f.outcomes[arm].push_back(std::move(outcome[arm]));
   }
-}
-
-/// The images that this comparison trains and tests on.
-Fashion load(const Options& o) {
-  Fashion f = load_fashion(o.data);
-  const int64_t all = f.train.labels.size(0), held = std::min(o.protocol.validation_images, all / 2);
-  if (held > 0) {
-    f.test = subset(f.train, tutti::arange(all - held, all, 1, {.dtype = tutti::DType::int64}));
-    f.train = subset(f.train, tutti::arange(all - held));
-  } else {
-    f.test = subset(f.test, tutti::arange(std::min(o.protocol.test_images, f.test.labels.size(0))));
-  }
-  return f;
 }
 
 int compare(Options& o) {
   check(o.protocol);
+  set_fashion_folder(o.data);
+  std::signal(SIGINT, [](int) { interrupted = 1; });
   const auto start = std::chrono::steady_clock::now();
-  const Fashion fashion = load(o);
-  Findings f{.protocol = o.protocol,
+  const std::vector<Arm> arms = make_arms(o.protocol, match_from(o.match));
+  HeadlineResult f{.protocol = o.protocol,
              .match = o.match,
-             .data = o.data,
+             .data = make_task(arms[0].setting.task)->source,
              .environment = examples::environment(),
-             .arms = make_arms(o.protocol, match_from(o.match)),
+             .arms = arms,
              .seeds_wanted = o.seeds};
   fmt::print("{}, seeds {} to {}\n", f.environment, o.first_seed, o.first_seed + o.seeds - 1);
   std::fflush(stdout);
-  std::signal(SIGINT, [](int) { interrupted = 1; });
 
   // Time is about 20 steps a block and arm against `steps` a seed and arm.
   const double measuring = static_cast<double>(20 * o.blocks),
@@ -114,11 +106,11 @@ int compare(Options& o) {
           "--arm {} --match {} --batch {} --patch {} --dim {} --heads {} --groups {} --layers {} --threads {}",
           f.arms[arm].name, o.match, o.protocol.batch, o.protocol.patch, o.protocol.dim, o.protocol.heads,
           o.protocol.groups, o.protocol.layers, o.program.threads));
-    f.speed = measure_speed(f.arms, o.protocol, fashion.train, o.blocks, [&](double share) {
+    f.speed = measure_speed(arms[0].setting, arms[1].setting, o.blocks, 20, [&](double share) {
       progress.update((1 - training_share) * share, "speed");
       return !interrupted;
     });
-    train_all(o, fashion, f, progress, training_share);
+    train_all(o, f, progress, training_share);
   }
   f.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fmt::print("{}", table(f));
@@ -129,7 +121,7 @@ int compare(Options& o) {
 
 int report_memory(const Options& o) {
   const auto arms = make_arms(o.protocol, match_from(o.match));
-  const Memory m = measure_memory(arms[o.arm == "grouped" ? 1 : 0], o.protocol);
+  const Memory m = measure_memory(arms[o.arm == "grouped" ? 1 : 0].setting);
   fmt::print("{:.0f} {:.0f}\n", m.tensor_bytes, m.rss_bytes);
   return 0;
 }
@@ -145,7 +137,10 @@ int main(int argc, char** argv) {
       app.add_subcommand("memory", "Measure one arm's memory in this process and print tensor and resident bytes");
   add_options(*memory, o);
   memory->add_option("--arm", o.arm, "standard or grouped")->capture_default_str();
+  CLI::App* claims = app.add_subcommand("claims", "Test every claim of the article and write the report");
+  const auto run_claims = add_claims(*claims);
   return examples::run(app, argc, argv, [&] {
+    if (claims->parsed()) return run_claims();
     examples::apply(o.program);
     return memory->parsed() ? report_memory(o) : compare(o);
   });

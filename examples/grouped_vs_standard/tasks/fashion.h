@@ -11,6 +11,10 @@ namespace comparison {
 /// 28, 28].
 ///
 /// Variants: "" plain; "augmented": training images are shifted by up to 2 pixels and mirrored at random.
+/// The files are read with the first sample: IoError naming the file, and the package where the folder is missing.
 Task fashion(const TaskSpec& spec);
+
+/// Where the four IDX files are, instead of where the Debian package puts them. To be called before the first sample.
+void set_fashion_folder(const std::string& path);
 
 }  // namespace comparison

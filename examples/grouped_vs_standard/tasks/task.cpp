@@ -12,6 +12,7 @@
 #include "grouped_vs_standard/tasks/planted.h"
 #include "grouped_vs_standard/tasks/splice.h"
 #include "tutti/core/error.h"
+#include "tutti/ops/shape.h"
 
 namespace comparison {
 
@@ -27,6 +28,18 @@ const std::map<std::string, Task (*)(const TaskSpec&)> makers = {
     {"splice", splice},          // DNA, 60 letters
 };
 
+/// The task with the first `count` of its test samples, or all of them (0).
+Task first_tests(Task task, int64_t count) {
+  if (count == 0) return task;
+  task.spec.test = count;
+  task.sample = [all = task.sample, count](uint64_t seed) {
+    Sample sample = all(seed);
+    sample.test = {slice(sample.test.x, 0, 0, count), slice(sample.test.y, 0, 0, count)};
+    return sample;
+  };
+  return task;
+}
+
 }  // namespace
 
 std::string key(const TaskSpec& s) {
@@ -36,6 +49,7 @@ std::string key(const TaskSpec& s) {
     if (value != 0) text += tutti::message(" ", option, " ", value);
   };
   number("train", s.train);
+  number("test", s.test);
   number("patch", s.patch);
   number("length", s.length);
   if (s.shuffled) text += " shuffled";
@@ -56,7 +70,7 @@ std::shared_ptr<const Task> make_task(const TaskSpec& spec) {
     throw tutti::ValueError(
         tutti::message("task '", spec.name, "': there is none of this name; expected ", listed(names)));
   }
-  return task = std::make_shared<const Task>(maker->second(spec));
+  return task = std::make_shared<const Task>(first_tests(maker->second(spec), spec.test));
 }
 
 }  // namespace comparison

@@ -24,6 +24,7 @@ struct TaskSpec {
   std::string name;       ///< "fashion", "planted", ...: README.md here has the table
   std::string variant{};  ///< what the task has several of ("in", "across", "augmented"); empty: its default
   int64_t train = 0;      ///< training samples; 0 here and below: the task's default
+  int64_t test = 0;       ///< test samples, the first ones; 0: all
   int64_t patch = 0;      ///< side of an image's patch in pixels
   int64_t length = 0;     ///< tokens, where a task has a choice
   bool shuffled = false;  ///< pixels or time steps in another order, one permutation for all samples and seeds

@@ -1,4 +1,4 @@
-#include "grouped_vs_standard/report.h"
+#include "grouped_vs_standard/headline/table.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ std::vector<std::vector<uint8_t>> correct(const std::vector<Outcome>& outcomes) 
 
 /// The three rows as numbers, each present only if it was measured.
 struct Rows {
-  explicit Rows(const Findings& f) {
+  explicit Rows(const HeadlineResult& f) {
     has_speed = f.speed.rates[0].size() >= 2;
     has_accuracy = !f.seeds.empty();
     for (int arm = 0; arm < 2; ++arm) {
@@ -52,7 +52,7 @@ std::string line(const std::string& measure, const std::string& a, const std::st
 
 }  // namespace
 
-std::string table(const Findings& f) {
+std::string table(const HeadlineResult& f) {
   const Rows rows(f);
   const Protocol& p = f.protocol;
   const bool fewer = static_cast<int64_t>(f.seeds.size()) < protocol_seeds;
@@ -63,9 +63,9 @@ std::string table(const Findings& f) {
       "{}; {} of {} seeds finished in {:.0f} s.\n\n",
       f.data, p.training_images,
       f.outcomes[0].empty() ? p.test_images : static_cast<int64_t>(f.outcomes[0][0].correct.size()),
-      p.validation_images > 0 ? "validation" : "test", p.patch, p.patch, p.tokens(), p.dim, p.layers, p.heads, p.groups,
-      p.steps, p.batch, p.lr, p.weight_decay,
-      p.augment ? fmt::format("random shifts of {} pixels and mirroring", p.shift) : "no augmentation", f.match,
+      p.validation ? "validation" : "test", p.patch, p.patch, (28 / p.patch) * (28 / p.patch), p.dim, p.layers, p.heads, p.groups,
+      p.steps, p.batch, p.lr, f.arms[0].setting.training.weight_decay,
+      p.augment ? "random shifts of up to 2 pixels and mirroring" : "no augmentation", f.match,
       f.environment, f.seeds.size(), f.seeds_wanted, f.seconds);
 
   out += line("", "article", "", "", "this run", "", "", "");
@@ -90,16 +90,16 @@ std::string table(const Findings& f) {
                           const std::string& r) { out += line(what, "", "", "", standard, grouped, r, ""); };
   const auto ratio_of = [](double a, double b) { return fmt::format("{:.3f}", b / a); };
   out += "\n";
-  beside("parameters", fmt::format("{}", f.arms[0].parameters), fmt::format("{}", f.arms[1].parameters),
-         ratio_of(static_cast<double>(f.arms[0].parameters), static_cast<double>(f.arms[1].parameters)));
+  beside("parameters", fmt::format("{}", f.arms[0].cost.parameters), fmt::format("{}", f.arms[1].cost.parameters),
+         ratio_of(static_cast<double>(f.arms[0].cost.parameters), static_cast<double>(f.arms[1].cost.parameters)));
   beside("MFLOP of a training step",
-         fmt::format("{:.1f}", 3e-6 * static_cast<double>(p.batch) * f.arms[0].forward_flops),
-         fmt::format("{:.1f}", 3e-6 * static_cast<double>(p.batch) * f.arms[1].forward_flops),
-         ratio_of(f.arms[0].forward_flops, f.arms[1].forward_flops));
+         fmt::format("{:.1f}", 3e-6 * static_cast<double>(p.batch) * f.arms[0].cost.forward_flops),
+         fmt::format("{:.1f}", 3e-6 * static_cast<double>(p.batch) * f.arms[1].cost.forward_flops),
+         ratio_of(f.arms[0].cost.forward_flops, f.arms[1].cost.forward_flops));
   beside("activations kept (MB)",
-         fmt::format("{:.2f}", 4e-6 * static_cast<double>(p.batch) * f.arms[0].activation_floats),
-         fmt::format("{:.2f}", 4e-6 * static_cast<double>(p.batch) * f.arms[1].activation_floats),
-         ratio_of(f.arms[0].activation_floats, f.arms[1].activation_floats));
+         fmt::format("{:.2f}", 4e-6 * static_cast<double>(p.batch) * f.arms[0].cost.activation_floats),
+         fmt::format("{:.2f}", 4e-6 * static_cast<double>(p.batch) * f.arms[1].cost.activation_floats),
+         ratio_of(f.arms[0].cost.activation_floats, f.arms[1].cost.activation_floats));
   if (f.memory[0].rss_bytes > 0)
     beside("peak RSS of a process (MB)", fmt::format("{:.1f}", f.memory[0].rss_bytes / 1e6),
            fmt::format("{:.1f}", f.memory[1].rss_bytes / 1e6), ratio_of(f.memory[0].rss_bytes, f.memory[1].rss_bytes));
@@ -123,7 +123,7 @@ std::string table(const Findings& f) {
   return out;
 }
 
-nlohmann::json json(const Findings& f) {
+nlohmann::json json(const HeadlineResult& f) {
   const Rows rows(f);
   const Protocol& p = f.protocol;
   const auto as_json = [](const Interval& i) {
@@ -144,21 +144,20 @@ nlohmann::json json(const Findings& f) {
         {"groups", p.groups},
         {"layers", p.layers},
         {"training_images", p.training_images},
-        {"validation_images", p.validation_images},
+        {"validation", p.validation},
         {"batch", p.batch},
         {"steps", p.steps},
-        {"warmup", p.warmup()},
+        {"warmup", f.arms[0].setting.training.warmup},
         {"lr", p.lr},
-        {"weight_decay", p.weight_decay},
-        {"shift", p.shift},
+        {"weight_decay", f.arms[0].setting.training.weight_decay},
         {"augment", p.augment}}},
       {"article", {{"speed", Article::speed}, {"accuracy", Article::accuracy}, {"memory", Article::memory}}}};
   for (size_t arm = 0; arm < 2; ++arm)
     j["arms"].push_back({{"name", f.arms[arm].name},
-                         {"parameters", f.arms[arm].parameters},
-                         {"hidden", f.arms[arm].model.hidden},
-                         {"forward_flops", f.arms[arm].forward_flops},
-                         {"activation_bytes", 4 * static_cast<double>(p.batch) * f.arms[arm].activation_floats},
+                         {"parameters", f.arms[arm].cost.parameters},
+                         {"hidden", f.arms[arm].setting.model.hidden},
+                         {"forward_flops", f.arms[arm].cost.forward_flops},
+                         {"activation_bytes", 4 * static_cast<double>(p.batch) * f.arms[arm].cost.activation_floats},
                          {"tensor_bytes", f.memory[arm].tensor_bytes},
                          {"rss_bytes", f.memory[arm].rss_bytes},
                          {"accuracy_by_seed", rows.per_seed[arm]},

@@ -5,7 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "grouped_vs_standard/measure.h"
+#include "grouped_vs_standard/headline/measure.h"
+#include "grouped_vs_standard/headline/protocol.h"
 #include "grouped_vs_standard/statistics/bootstrap.h"
 #include "grouped_vs_standard/statistics/interval.h"
 #include "grouped_vs_standard/statistics/moments.h"
@@ -13,7 +14,7 @@
 
 namespace comparison {
 
-struct Findings {
+struct HeadlineResult {
   Protocol protocol{};
   std::string match{}, data{}, environment{};
   std::vector<Arm> arms{};
@@ -25,7 +26,7 @@ struct Findings {
   double seconds = 0;
 };
 
-std::string table(const Findings& findings);
-nlohmann::json json(const Findings& findings);
+std::string table(const HeadlineResult& result);
+nlohmann::json json(const HeadlineResult& result);
 
 }  // namespace comparison

@@ -1,4 +1,4 @@
-#include "grouped_vs_standard/measure.h"
+#include "grouped_vs_standard/headline/measure.h"
 
 #include <unistd.h>
 #include <chrono>
@@ -22,18 +22,33 @@ double rate(Stepper& stepper, int64_t steps) {
 
 }  // namespace
 
-Speed measure_speed(const std::vector<Arm>& arms, const Protocol& p, const Images& images, int64_t blocks,
+Stepper::Stepper(const Setting& setting, uint64_t seed)
+    : model_(fresh_model(setting, seed)),
+      optimizer_(parameter_groups(*model_, setting.training.weight_decay), {.lr = setting.training.lr}) {
+  const auto o = completed(setting.model, *make_task(setting.task));
+  const int64_t batch = setting.training.batch;
+  tokens_ = o.symbols > 0 ? randint(0, o.symbols, {batch, o.tokens}) : randn({batch, o.tokens, o.inputs});
+  labels_ = randint(0, o.classes, {batch});
+}
+
+void Stepper::step() {
+  const Tensor loss = cross_entropy((*model_)(tokens_), labels_);
+  optimizer_.zero_grad();
+  loss.backward();
+  optimizer_.step();
+}
+
+Speed measure_speed(const Setting& a, const Setting& b, int64_t blocks, int64_t steps,
                     const std::function<bool(double share)>& keep_going) {
-  Stepper standard(arms[0], p, images, 1), grouped(arms[1], p, images, 1);
-  Stepper* steppers[2] = {&standard, &grouped};
+  Stepper first(a), second(b);
+  Stepper* steppers[2] = {&first, &second};
   for (Stepper* s : steppers) rate(*s, 10);
-  const int64_t steps = 20;
   Speed speed;
   for (int64_t block = 0; block < blocks; ++block) {
     double measured[2];
     for (int k = 0; k < 2; ++k) {
       const int arm = static_cast<int>(block % 2) ^ k;
-      if (!keep_going(static_cast<double>(2 * block + k) / static_cast<double>(2 * blocks))) return speed;
+      if (keep_going && !keep_going(static_cast<double>(2 * block + k) / static_cast<double>(2 * blocks))) return speed;
       measured[arm] = rate(*steppers[arm], steps);
     }
     for (int arm = 0; arm < 2; ++arm) speed.rates[arm].push_back(measured[arm]);
@@ -41,9 +56,8 @@ Speed measure_speed(const std::vector<Arm>& arms, const Protocol& p, const Image
   return speed;
 }
 
-Memory measure_memory(const Arm& arm, const Protocol& p) {
-  const Images images{randn({p.batch, 28, 28}), randint(0, p.classes, {p.batch})};
-  Stepper stepper(arm, p, images, 1);
+Memory measure_memory(const Setting& setting) {
+  Stepper stepper(setting);
   for (int i = 0; i < 3; ++i) stepper.step();
   memory::reset_peak();
   stepper.step();

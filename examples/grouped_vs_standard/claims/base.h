@@ -1,0 +1,62 @@
+// What the claims' experiments have in common: the models at the scale of two cores, and comparisons of two arms.
+#pragma once
+#include <array>
+
+#include "grouped_vs_standard/claims/claim.h"
+#include "grouped_vs_standard/report/format.h"
+#include "grouped_vs_standard/study/match.h"
+
+namespace comparison {
+
+/// Models and tasks of the experiments, as written down before they ran (README.md).
+namespace base {
+
+/// Fashion-MNIST, 1000 training images, 4x4 patches (T 49), C 64, 2 layers, 4 heads. plain: 800 steps without
+/// augmentation; tuned: 1200 steps with random shifts and mirroring.
+Setting headline_plain();
+Setting headline_tuned();
+/// The same in 7x7 patches (T 16), 400 steps: for sweeps and options.
+Setting sweep();
+/// The planted pair: variant "in", "across" or "across_v".
+Setting planted(const std::string& variant);
+/// A standard model for a task: width, layers, heads, steps.
+Setting for_task(const TaskSpec& task, int64_t dim, int64_t layers, int64_t heads, int64_t steps);
+
+}  // namespace base
+
+/// The grouped layer's options, the heads of the standard arm kept.
+tutti::nn::GroupedMultiHeadAttentionOptions grouped_options(int64_t groups, int64_t heads = 0);
+
+/// The setting's grouped counterpart with the same parameters (or by another match mode).
+Setting grouped_like(const Setting& standard, const tutti::nn::GroupedMultiHeadAttentionOptions& options,
+                     Match match = Match::equal_ffn);
+/// The setting with another attention layer, its feed-forward widened or narrowed to the parameters of `standard`.
+Setting with_attention(const Setting& standard, const examples::AttentionChoice& attention, bool equal_parameters = true);
+
+/// Two arms over the same seeds.
+struct Comparison {
+  std::vector<Outcome> a, b;
+  Interval difference;  ///< accuracy of b - a in points, two-level bootstrap
+  Interval accuracy_a, accuracy_b;
+  int64_t seeds = 0, items = 0;
+};
+Comparison compare(Lab& lab, const Setting& a, const Setting& b, int64_t k, uint64_t first = 1);
+
+/// Accuracy of every outcome, in percent.
+std::vector<double> accuracies(const std::vector<Outcome>& outcomes);
+
+/// Accuracy of b - a, seed by seed, in points.
+std::vector<double> gains(const Comparison& comparison);
+/// By how much the gain of `here` exceeds that of `there`, over the same seeds.
+Interval excess_gain(const Comparison& here, const Comparison& there);
+
+/// One row of a table of comparisons: name, both accuracies, the difference with its interval, seeds.
+std::vector<std::string> row_of(const std::string& name, const Comparison& comparison);
+/// Their header.
+std::vector<std::string> comparison_header(const std::string& first = "", const std::string& a = "standard (%)",
+                                           const std::string& b = "grouped (%)");
+
+/// A finding whose effect is an accuracy difference, its row filled in; the verdict is still to be set.
+Finding finding_of(const Comparison& comparison);
+
+}  // namespace comparison

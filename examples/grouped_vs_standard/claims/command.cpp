@@ -1,0 +1,107 @@
+#include "grouped_vs_standard/claims/command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "common/program.h"
+#include "grouped_vs_standard/claims/claim.h"
+#include "grouped_vs_standard/claims/whole_report.h"
+
+namespace comparison {
+namespace {
+
+struct Options {
+  std::string results = "claims-results", report;
+  std::vector<std::string> only;
+  bool quick = false, list = false;
+  int workers = 0;
+  examples::ProgramOptions program;
+};
+
+/// "C30" or "30". ValueError naming the claims that exist.
+int number_from(const std::string& name) {
+  const std::string digits = name.substr(name.empty() || (name[0] != 'C' && name[0] != 'c') ? 0 : 1);
+  const auto& claims = all_claims();
+  for (const Claim& claim : claims)
+    if (digits == std::to_string(claim.number)) return claim.number;
+  throw tutti::ValueError(fmt::format("--only {}: no such claim; they are C{} to C{}", name, claims.front().number,
+                                      claims.back().number));
+}
+
+std::vector<Claim> chosen(const Options& o) {
+  if (o.only.empty()) return all_claims();
+  std::set<int> numbers;
+  for (const std::string& name : o.only) numbers.insert(number_from(name));
+  std::vector<Claim> claims;
+  for (const Claim& claim : all_claims())
+    if (numbers.contains(claim.number)) claims.push_back(claim);
+  return claims;
+}
+
+void print(const Finding& f) {
+  fmt::print("C{:<3}{}\n", f.number, f.claim);
+  fmt::print("    {}: {} {}{}{}\n", f.verdict, f.effect, f.interval,
+             f.seeds.empty() ? "" : ", seeds " + f.seeds, f.n.empty() ? "" : ", n " + f.n);
+  if (!f.why.empty()) fmt::print("    {}\n", f.why);
+}
+
+int run(const Options& o) {
+  const std::vector<Claim> claims = chosen(o);
+  if (o.list) {
+    for (const Claim& claim : claims) fmt::print("C{:<3}{}\n    {}\n", claim.number, claim.text, claim.test);
+    return 0;
+  }
+  examples::apply(o.program);
+  const int threads = tutti::num_threads(), workers = o.workers > 0 ? o.workers : threads;
+  const std::string environment = examples::environment();
+  // From here on this process works alone: its children are forked, and a pool of threads would not survive that.
+  tutti::set_num_threads(1);
+  fmt::print("{}; {} processes side by side; results in {}\n", environment, workers, o.results);
+  std::fflush(stdout);
+
+  Lab lab(o.results, o.quick);
+  std::vector<Finding> findings;
+  for (;;) {  // a claim may ask for more when it has seen its first results
+    lab.start_pass();
+    findings.clear();
+    for (const Claim& claim : claims) {
+      Finding f = claim.judge(lab);
+      f.number = claim.number;
+      f.claim = claim.text;
+      f.test = claim.test;
+      findings.push_back(std::move(f));
+    }
+    const bool whole = o.only.empty() && !o.report.empty();
+    Report report = whole ? whole_report(lab, findings, environment) : Report{};
+    if (lab.complete()) {
+      if (whole) write_report(report, o.report);
+      break;
+    }
+    lab.run_missing(workers, threads);
+  }
+  for (const Finding& f : findings) print(f);
+  return 0;
+}
+
+}  // namespace
+
+std::function<int()> add_claims(CLI::App& command) {
+  auto o = std::make_shared<Options>();
+  command.add_option("--only", o->only, "Only these claims: C30, or 30; several may be named")->delimiter(',');
+  command.add_flag("--list", o->list, "Print the claims and how each is tested, and run nothing");
+  command.add_flag("--quick", o->quick, "About a third of the seeds; verdicts say 'below protocol'");
+  command.add_option("--results", o->results, "Folder in which results are kept; a run continues from what is there")
+      ->capture_default_str();
+  command.add_option("--report", o->report, "Folder to write REPORT.md, REPORT.html and figures/ to (all claims only)");
+  command.add_option("--workers", o->workers, "Training runs side by side, one thread each; 0: one per thread")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  examples::add_options(command, o->program, /*with_seed=*/false);
+  return [o] { return run(*o); };
+}
+
+}  // namespace comparison

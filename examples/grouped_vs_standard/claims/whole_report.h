@@ -1,0 +1,16 @@
+// The report on all claims: the findings, the headline and the pictures that belong to no claim alone.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "grouped_vs_standard/claims/claim.h"
+
+namespace comparison {
+
+/// Asks the lab for what the general pictures need. Provenance says machine, time and seeds.
+Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::string& environment);
+
+/// REPORT.md, REPORT.html and figures/*.svg in `folder`.
+void write_report(const Report& report, const std::string& folder);
+
+}  // namespace comparison

@@ -1,0 +1,20 @@
+// Options of attention layers as JSON: what differs from the default, by name.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "common/attention.h"
+
+namespace comparison {
+
+/// j[name] = value, unless it is the usual one.
+template <class T>
+void put(nlohmann::json& j, const char* name, const T& value, const T& usual) {
+  if (value != usual) j[name] = value;
+}
+
+nlohmann::json json_of(const examples::AttentionChoice& attention);
+
+/// "grouped G=4 H=4 scale=head_dim": for tables.
+std::string short_name(const examples::AttentionChoice& attention);
+
+}  // namespace comparison
