@@ -7,6 +7,7 @@
 #include "grouped_vs_standard/tasks/cells.h"
 #include "grouped_vs_standard/tasks/digits.h"
 #include "grouped_vs_standard/tasks/fashion.h"
+#include "grouped_vs_standard/tasks/listops.h"
 #include "grouped_vs_standard/tasks/mnist1d.h"
 #include "grouped_vs_standard/tasks/options.h"
 #include "grouped_vs_standard/tasks/planted.h"
@@ -19,13 +20,14 @@ namespace comparison {
 namespace {
 
 const std::map<std::string, Task (*)(const TaskSpec&)> makers = {
-    {"arrhythmia", arrhythmia},  // electrocardiograms, a lead is a token
-    {"cells", cells},            // cells under the microscope
-    {"digits", digits},          // 8x8 images
-    {"fashion", fashion},        // 28x28 images of clothes
-    {"mnist1d", mnist1d},        // generated sequences of 40
-    {"planted", planted},        // generated, in groups or across them
-    {"splice", splice},          // DNA, 60 letters
+    {"arrhythmia", arrhythmia},        // electrocardiograms, a lead is a token
+    {"cells", cells},                  // cells under the microscope
+    {"digits", digits},                // 8x8 images
+    {"fashion", fashion},              // 28x28 images of clothes
+    {"listops", listops},              // generated expressions
+    {"mnist1d", mnist1d},              // generated sequences of 40
+    {"planted", planted},              // generated, in groups or across them
+    {"splice", splice},                // DNA, 60 letters
 };
 
 /// The task with the first `count` of its test samples, or all of them (0).
