@@ -26,6 +26,7 @@ void check(const TaskSpec& s, const Accepts& accepts) {
           message("task ", s.name, ": ", option, " is ", value, ", but this task has none; leave it at 0"));
   };
   number("train", s.train, true);
+  number("test", s.test, true);
   number("patch", s.patch, accepts.patch);
   number("length", s.length, accepts.length);
   if (s.shuffled && !accepts.shuffled)

@@ -1,5 +1,6 @@
 #include "grouped_vs_standard/tasks/task.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -11,6 +12,8 @@
 #include "grouped_vs_standard/tasks/mnist1d.h"
 #include "grouped_vs_standard/tasks/options.h"
 #include "grouped_vs_standard/tasks/planted.h"
+#include "grouped_vs_standard/tasks/recall.h"
+#include "grouped_vs_standard/tasks/sort_of_clevr.h"
 #include "grouped_vs_standard/tasks/splice.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/shape.h"
@@ -27,6 +30,8 @@ const std::map<std::string, Task (*)(const TaskSpec&)> makers = {
     {"listops", listops},              // generated expressions
     {"mnist1d", mnist1d},              // generated sequences of 40
     {"planted", planted},              // generated, in groups or across them
+    {"recall", recall},                // generated pairs among filler
+    {"sort_of_clevr", sort_of_clevr},  // generated images and questions
     {"splice", splice},                // DNA, 60 letters
 };
 
@@ -34,6 +39,7 @@ const std::map<std::string, Task (*)(const TaskSpec&)> makers = {
 Task first_tests(Task task, int64_t count) {
   if (count == 0) return task;
   task.spec.test = count;
+  if (!task.relational.empty()) task.relational.resize(std::min(task.relational.size(), static_cast<size_t>(count)));
   task.sample = [all = task.sample, count](uint64_t seed) {
     Sample sample = all(seed);
     sample.test = {slice(sample.test.x, 0, 0, count), slice(sample.test.y, 0, 0, count)};
