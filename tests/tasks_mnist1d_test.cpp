@@ -4,7 +4,7 @@
 
 #include "grouped_vs_standard/tasks/fingerprint.h"
 #include "support/catch.h"
-#include "support/linear_model.h"
+#include "support/linear_probe.h"
 
 using namespace comparison;
 using namespace tutti;
@@ -38,8 +38,7 @@ TEST_CASE("mnist1d: the same bits everywhere, other ones for every seed", "[mnis
 }
 
 TEST_CASE("mnist1d: logistic regression reaches the published 32 %", "[mnist1d]") {
-  double accuracy = 0;
-  for (uint64_t seed : {1u, 2u}) accuracy += logistic_accuracy(*make_task({.name = "mnist1d"}), seed, 300) / 2;
+  const double accuracy = tutti_test::linear_probes(*make_task({.name = "mnist1d"}), 2, 0.1);
   INFO("accuracy " << accuracy);
   REQUIRE(accuracy == Approx(0.32).margin(0.02));
 }

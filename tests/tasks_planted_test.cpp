@@ -6,7 +6,7 @@
 
 #include "grouped_vs_standard/tasks/fingerprint.h"
 #include "support/catch.h"
-#include "support/linear_model.h"
+#include "support/linear_probe.h"
 
 using namespace comparison;
 
@@ -151,8 +151,7 @@ TEST_CASE("planted: the same bits everywhere, other ones for other seeds and set
 }
 
 TEST_CASE("planted: logistic regression reaches the article's floor", "[planted]") {
-  double accuracy = 0;
-  for (uint64_t seed : {1u, 2u}) accuracy += logistic_accuracy(task_of("in"), seed, 150) / 2;
+  const double accuracy = tutti_test::linear_probes(task_of("in"), 2, 0.1);
   INFO("accuracy " << accuracy);
   REQUIRE(accuracy == Approx(0.59).margin(0.015));
 }
