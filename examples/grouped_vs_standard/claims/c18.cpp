@@ -24,8 +24,8 @@ Claim c18() {
           "low-rank and randomly masked q, k, v of the grouped layer's weights. Holds if above 0 and the test accuracy is "
           "not worse; refuted if below 0 or inside +-1 point.",
           [](Lab& lab) {
-            constexpr int64_t k = 20, k_controls = 10;
-            const Setting standard = base::headline_plain();
+            constexpr int64_t k = 20;
+            const Setting standard = base::sweep();
             const int64_t c = standard.model.dim;
             const Setting grouped = grouped_like(standard, grouped_options(4));
             const Setting low_rank =
@@ -33,8 +33,8 @@ Claim c18() {
             const Setting masked =
                 with_attention(standard, examples::RandomMaskAttentionOptions{.num_heads = 4, .groups = 4});
             const Comparison main = compare(lab, standard, grouped, k);
-            const Comparison rank = compare(lab, standard, low_rank, k_controls);
-            const Comparison mask = compare(lab, standard, masked, k_controls);
+            const Comparison rank = compare(lab, standard, low_rank, k);
+            const Comparison mask = compare(lab, standard, masked, k);
             if (!lab.complete()) return Finding{};
             const auto narrower = [](const Comparison& x) {
               std::vector<double> difference = gaps(x.a);

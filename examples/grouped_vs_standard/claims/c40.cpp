@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include "grouped_vs_standard/claims/speeds.h"
+
+namespace comparison {
+namespace {
+
+using tutti::nn::GroupedMultiHeadAttentionOptions;
+using tutti::nn::GroupExchange;
+using tutti::nn::Sparsity;
+
+struct Way {
+  const char* name;
+  GroupedMultiHeadAttentionOptions options;
+  int64_t longest;  ///< stored maps grow with T^2
+};
+
+std::vector<Way> ways() {
+  std::vector<Way> list{{"dense, fused", {.groups = 4}, 8192}, {"maps stored", {.groups = 4}, 2048}};
+  list[1].options.exchange = GroupExchange::talking_heads;
+  constexpr std::pair<const char*, Sparsity> patterns[] = {{"sliding window 128", Sparsity::sliding_window},
+                                                           {"block 64", Sparsity::block},
+                                                           {"strided 4", Sparsity::strided},
+                                                           {"global + window", Sparsity::global_window},
+                                                           {"BigBird-like", Sparsity::big_bird}};
+  for (const auto& [name, pattern] : patterns) {
+    Way way{name, {.groups = 4}, 8192};
+    way.options.sparsity.pattern = pattern;
+    if (pattern == Sparsity::sliding_window) way.options.sparsity.window = 128;
+    list.push_back(way);
+  }
+  return list;
+}
+
+}  // namespace
+
+// Memory explodes only where attention maps are stored. The fused kernel stores none; there sparsity saves time.
+Claim c40();
+Claim c40() {
+  return {40, "Above 1024 tokens use sparse attention, or memory explodes.",
+          "Bytes and time of one layer (C = 128, batch 1, forward and backward) against T: fused dense attention, stored maps "
+          "(talking heads need them), and every sparse pattern. Holds if the bytes of fused dense attention grow faster than "
+          "T from 1024 to 8192; refuted if they stay within 1.1 times T.",
+          [](Lab& lab) {
+            Figure bytes{.id = "c40-bytes", .title = "Memory of one layer against tokens", .x_label = "tokens T",
+                         .y_label = "bytes above the inputs", .log_x = true, .log_y = true};
+            Figure seconds{.id = "c40-seconds", .title = "Time of one layer against tokens", .x_label = "tokens T",
+                           .y_label = "seconds, forward and backward", .log_x = true, .log_y = true};
+            Table table{"One attention layer, C = 128", {"attention", "T", "MB", "milliseconds"}, {}};
+            double at_1024 = 0, at_8192 = 0, map_growth = 0;
+            for (const Way& way : ways()) {
+              Series b{.name = way.name}, s{.name = way.name};
+              double shortest = 0;
+              for (int64_t t = 512; t <= way.longest; t *= 2) {
+                const LayerCost cost = layer_cost(lab, way.options, 128, t);
+                b.x.push_back(static_cast<double>(t));
+                b.y.push_back(cost.bytes);
+                s.x.push_back(static_cast<double>(t));
+                s.y.push_back(cost.seconds);
+                table.rows.push_back({way.name, std::to_string(t), number(cost.bytes / 1e6, 1), number(1e3 * cost.seconds, 1)});
+                if (t == 512) shortest = cost.bytes;
+                if (bytes.series.empty() && t == 1024) at_1024 = cost.bytes;
+                if (bytes.series.empty() && t == 8192) at_8192 = cost.bytes;
+                if (bytes.series.size() == 1 && t == 2048) map_growth = cost.bytes / shortest;
+              }
+              bytes.series.push_back(b);
+              seconds.series.push_back(s);
+            }
+            if (!lab.complete()) return Finding{};
+            const double growth = at_8192 / at_1024;
+            Finding f;
+            f.verdict = growth < 8.8 ? "refuted" : "holds";
+            f.effect = fmt::format("8 times the tokens, {:.2f} times the bytes", growth);
+            f.why = fmt::format("With stored maps 4 times the tokens take {:.1f} times the bytes: there the advice is right. "
+                                "In the fused kernel sparsity saves time, not memory.",
+                                map_growth);
+            f.tables.push_back(table);
+            f.pictures = {bytes, seconds};
+            return f;
+          }};
+}
+
+}  // namespace comparison

@@ -1,0 +1,77 @@
+#include "grouped_vs_standard/claims/speeds.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "grouped_vs_standard/headline/measure.h"
+#include "grouped_vs_standard/statistics/bootstrap.h"
+#include "grouped_vs_standard/statistics/moments.h"
+#include "grouped_vs_standard/study/attention_json.h"
+
+namespace comparison {
+
+using namespace tutti;
+using nlohmann::json;
+
+SpeedRatio speed_ratio(Lab& lab, const Setting& a, const Setting& b, int64_t blocks, int64_t steps) {
+  const json j = lab.measure(
+      "speed", {{"a", json_of(a)}, {"b", json_of(b)}, {"blocks", blocks}, {"steps", steps}},
+      [=] {
+        const Speed speed = measure_speed(a, b, blocks, steps);
+        return json{{"a", speed.rates[0]}, {"b", speed.rates[1]}};
+      },
+      20, Run::exclusive);
+  if (j.empty()) return {};
+  const auto rates_a = j.at("a").get<std::vector<double>>(), rates_b = j.at("b").get<std::vector<double>>();
+  return {median(rates_a), median(rates_b), ratio(rates_a, rates_b)};
+}
+
+StepBytes step_bytes(Lab& lab, const Setting& setting) {
+  const json j = lab.measure("bytes of a step", json_of(setting), [=] {
+    const auto model = fresh_model(setting, 1);
+    const auto o = completed(setting.model, *make_task(setting.task));
+    const int64_t batch = setting.training.batch;
+    const Tensor x = o.symbols > 0 ? randint(0, o.symbols, {batch, o.tokens}) : randn({batch, o.tokens, o.inputs});
+    const Tensor y = randint(0, o.classes, {batch});
+    optim::AdamW optimizer(parameter_groups(*model, 0.05));
+    double kept = 0;
+    for (int i = 0; i < 3; ++i) {  // the first makes gradients and moments, which stay
+      const auto before = memory::stats().current;
+      memory::reset_peak();
+      const Tensor loss = cross_entropy((*model)(x), y);
+      kept = static_cast<double>(memory::stats().current - before);
+      optimizer.zero_grad();
+      loss.backward();
+      optimizer.step();
+    }
+    return json{{"peak", memory::stats().peak}, {"kept", kept}};
+  });
+  return {number(j, "peak"), number(j, "kept")};
+}
+
+LayerCost layer_cost(Lab& lab, const examples::AttentionChoice& attention, int64_t width, int64_t tokens) {
+  const json j = lab.measure(
+      "layer over T", {{"attention", json_of(attention)}, {"width", width}, {"tokens", tokens}},
+      [=] {
+        manual_seed(1);
+        auto layer = examples::make_attention(attention, width);
+        const Tensor x = randn({1, tokens, width}).requires_grad_();
+        const auto pass = [&] {
+          sum(std::visit([&](auto& l) -> Tensor { return l(x); }, layer)).backward();
+        };
+        pass();
+        const auto before = memory::stats().current;
+        memory::reset_peak();
+        double best = 1e30;
+        for (int i = 0; i < 3; ++i) {
+          const auto start = std::chrono::steady_clock::now();
+          pass();
+          best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        }
+        return json{{"bytes", memory::stats().peak - before}, {"seconds", best}};
+      },
+      2 + 1e-7 * static_cast<double>(tokens * tokens), Run::exclusive);
+  return {number(j, "bytes"), number(j, "seconds")};
+}
+
+}  // namespace comparison
