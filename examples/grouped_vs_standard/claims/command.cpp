@@ -15,7 +15,7 @@ namespace comparison {
 namespace {
 
 struct Options {
-  std::string results = "claims-results", report;
+  std::string results = "claims-results", report, commit = "unknown";
   std::vector<std::string> only;
   bool quick = false, list = false;
   int workers = 0;
@@ -76,7 +76,7 @@ int run(const Options& o) {
       findings.push_back(std::move(f));
     }
     const bool whole = o.only.empty() && !o.report.empty();
-    Report report = whole ? whole_report(lab, findings, environment) : Report{};
+    Report report = whole ? whole_report(lab, findings, environment, o.commit) : Report{};
     if (lab.complete()) {
       if (whole) write_report(report, o.report);
       break;
@@ -97,6 +97,7 @@ std::function<int()> add_claims(CLI::App& command) {
   command.add_option("--results", o->results, "Folder in which results are kept; a run continues from what is there")
       ->capture_default_str();
   command.add_option("--report", o->report, "Folder to write REPORT.md, REPORT.html and figures/ to (all claims only)");
+  command.add_option("--commit", o->commit, "What the report names as the program's commit")->capture_default_str();
   command.add_option("--workers", o->workers, "Training runs side by side, one thread each; 0: one per thread")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

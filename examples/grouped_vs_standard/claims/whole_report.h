@@ -7,8 +7,9 @@
 
 namespace comparison {
 
-/// Asks the lab for what the general pictures need. Provenance says machine, time and seeds.
-Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::string& environment);
+/// Asks the lab for what the headline and the general pictures need. Provenance says machine, commit, day and time taken.
+Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::string& environment,
+                    const std::string& commit);
 
 /// REPORT.md, REPORT.html and figures/*.svg in `folder`.
 void write_report(const Report& report, const std::string& folder);
