@@ -144,6 +144,8 @@ Claim c31() {
         f.verdict = with_protocol(f.verdict, lab.seeds(k), k);
         f.effect = fmt::format("{:.0f} of {:.0f} wrong scales flagged, {:.0f} of {:.0f} others", hits.flagged, hits.all,
                                alarms.flagged, alarms.all);
+        f.why = fmt::format("Wrong scales flagged: {:.0f} of {:.0f} in fresh layers, {:.0f} of {:.0f} after 50 steps.",
+                            wrong_fresh.flagged, wrong_fresh.all, wrong_early.flagged, wrong_early.all);
         f.n = fmt::format("{:.0f}", hits.all + alarms.all);
         f.seeds = fmt::format("{}", lab.seeds(k));
         const auto cell = [](const Count& c) { return fmt::format("{:.0f} of {:.0f}", c.flagged, c.all); };
