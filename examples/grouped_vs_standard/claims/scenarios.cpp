@@ -16,6 +16,13 @@ Scenario on(const std::string& name, const TaskSpec& task, int64_t layers, int64
   return {name, base::for_task(task, 64, layers, 4, steps), seeds, resplit, real};
 }
 
+/// Token 0 is a question about the others: the answer is read there. Read from the mean token, recall (standard, one
+/// seed) stands at 21 % after 600 steps, instead of 70 %.
+Scenario asking(Scenario s) {
+  s.standard.model.readout = examples::Readout::first;
+  return s;
+}
+
 const Entry entries[] = {
     {"headline", [] { return Scenario{"Fashion-MNIST, 4x4, tuned", base::headline_tuned(), 10}; }},
     {"plain", [] { return Scenario{"Fashion-MNIST, 4x4, plain", base::headline_plain(), 20}; }},
@@ -24,13 +31,13 @@ const Entry entries[] = {
     {"splice", [] { return on("DNA splice junctions", {.name = "splice"}, 2, 300, 10, true); }},
     {"mnist1d", [] { return on("MNIST-1D", {.name = "mnist1d"}, 2, 800, 5, false, false); }},
     {"clevr_relational",
-     [] { return on("Sort-of-CLEVR, relational", {.name = "sort_of_clevr", .variant = "relational"}, 2, 1500, 5, false, false); }},
+     [] { return asking(on("Sort-of-CLEVR, relational", {.name = "sort_of_clevr", .variant = "relational"}, 2, 1500, 5, false, false)); }},
     {"clevr_other",
-     [] { return on("Sort-of-CLEVR, non-relational", {.name = "sort_of_clevr", .variant = "non_relational"}, 2, 1500, 5, false, false); }},
+     [] { return asking(on("Sort-of-CLEVR, non-relational", {.name = "sort_of_clevr", .variant = "non_relational"}, 2, 1500, 5, false, false)); }},
     {"cells", [] { return on("cells (microscopy)", {.name = "cells"}, 2, 200, 20, true); }},
     {"arrhythmia", [] { return on("arrhythmia (ECG)", {.name = "arrhythmia"}, 2, 300, 10, true); }},
     {"pixels196", [] { return on("Fashion-MNIST, 2x2 (T 196)", {.name = "fashion", .patch = 2}, 1, 400, 5); }},
-    {"recall", [] { return on("associative recall, T 64", {.name = "recall", .length = 64}, 2, 1500, 3, false, false); }},
+    {"recall", [] { return asking(on("associative recall, T 64", {.name = "recall", .length = 64}, 2, 1500, 3, false, false)); }},
 };
 
 }  // namespace
