@@ -149,6 +149,22 @@ TEST_CASE("sort_of_clevr: one sort of questions", "[sort_of_clevr]") {
   }
 }
 
+TEST_CASE("sort_of_clevr: the question beside every patch", "[sort_of_clevr]") {
+  const auto of = [](const char* variant) {
+    return make_task({.name = "sort_of_clevr", .variant = variant, .train = 20});
+  };
+  const auto plain = of("relational"), beside = of("relational_beside");
+  const Split split = plain->sample(1).train;
+  REQUIRE(fingerprint(split.x) == fingerprint(beside->sample(1).train.x));
+  const Tensor a = plain->tokens_of(split.x, true), b = beside->tokens_of(split.x, true);
+  const int64_t vision = plain->first_part, inputs = plain->inputs;
+  REQUIRE(vision == 3 * 13 * 13);
+  REQUIRE(fingerprint(contiguous(slice(a, 2, 0, vision))) == fingerprint(contiguous(slice(b, 2, 0, vision))));
+  const Tensor question = slice(slice(a, 2, vision, inputs), 1, 0, 1);
+  for (int64_t t = 0; t < plain->tokens; ++t)
+    REQUIRE(fingerprint(contiguous(slice(slice(b, 2, vision, inputs), 1, t, t + 1))) == fingerprint(contiguous(question)));
+}
+
 TEST_CASE("sort_of_clevr: the same bits everywhere, other ones for other seeds", "[sort_of_clevr]") {
   const Task& task = *make_task({.name = "sort_of_clevr", .train = 2000});
   const Sample first = task.sample(1);

@@ -12,9 +12,18 @@ Tensor learned_positions(const ClassifierOptions& o) {
   return x;
 }
 
-std::variant<std::monostate, nn::Linear, nn::Embedding> make_embedding(const ClassifierOptions& o) {
+const ClassifierOptions& checked_parts(const ClassifierOptions& o) {
+  if (o.dim % 2 != 0) throw ValueError(message("Classifier: dim = ", o.dim, " has no halves; an even one fits"));
+  if (o.first_inputs < 1 || o.first_inputs >= o.inputs)
+    throw ValueError(message("Classifier: first_inputs is ", o.first_inputs, "; of ", o.inputs,
+                             " inputs in two parts it is 1 to ", o.inputs - 1));
+  return o;
+}
+
+std::variant<std::monostate, nn::Linear, nn::Embedding, TwoPartEmbedding> make_embedding(const ClassifierOptions& o) {
   if (o.embedding == Embedding::linear) return nn::Linear({.in = o.inputs, .out = o.dim});
   if (o.embedding == Embedding::symbols) return nn::Embedding({.count = o.symbols, .width = o.dim});
+  if (o.embedding == Embedding::halves || o.embedding == Embedding::interleaved) return TwoPartEmbedding(o);
   if (o.inputs != o.dim)
     throw ValueError(message("Classifier: without an embedding, inputs = ", o.inputs, " must be dim = ", o.dim));
   return std::monostate{};
@@ -26,6 +35,27 @@ void start_xavier(nn::Linear& layer) {
 }
 
 }  // namespace
+
+TwoPartEmbedding::TwoPartEmbedding(const ClassifierOptions& o)
+    : first({.in = checked_parts(o).first_inputs, .out = o.dim / 2}),
+      second({.in = o.inputs - o.first_inputs, .out = o.dim / 2}),
+      first_inputs_(o.first_inputs),
+      interleaved_(o.embedding == Embedding::interleaved) {}
+
+void TwoPartEmbedding::children(nn::Visitor& visit) {
+  visit("first", first);
+  visit("second", second);
+}
+
+Tensor TwoPartEmbedding::forward(const Tensor& x) {
+  const Tensor a = first(slice(x, -1, 0, first_inputs_)), b = second(slice(x, -1, first_inputs_, x.size(-1)));
+  const Tensor halves = cat({a, b}, -1);
+  if (!interleaved_) return halves;
+  Dims parts = halves.shape();
+  parts[parts.n - 1] = 2;
+  parts.push(a.size(-1));
+  return reshape(transpose(reshape(halves, parts), -1, -2), halves.shape());
+}
 
 Block::Block(const ClassifierOptions& o, int64_t hidden)
     : norm1({.width = o.dim}),
@@ -57,6 +87,7 @@ Classifier::Classifier(const ClassifierOptions& o)
   if (!o.xavier) return;
   const no_grad off;
   if (auto* linear = std::get_if<nn::Linear>(&embed)) start_xavier(*linear);
+  if (auto* parts = std::get_if<TwoPartEmbedding>(&embed)) start_xavier(parts->first), start_xavier(parts->second);
   for (Block& block : blocks) start_xavier(block.ffn.up), start_xavier(block.ffn.down);
   start_xavier(head);
 }
@@ -72,6 +103,7 @@ void Classifier::children(nn::Visitor& visit) {
 Tensor Classifier::embedded(const Tensor& x) {
   if (auto* linear = std::get_if<nn::Linear>(&embed)) return (*linear)(x) + position;
   if (auto* table = std::get_if<nn::Embedding>(&embed)) return (*table)(x) + position;
+  if (auto* parts = std::get_if<TwoPartEmbedding>(&embed)) return (*parts)(x) + position;
   return x + position;
 }
 

@@ -12,6 +12,8 @@ enum class Embedding {
   linear,    ///< tokens are vectors, mapped to the model's width
   identity,  ///< tokens are vectors of the model's width already
   symbols,   ///< tokens are integers, looked up in a table
+  halves,    ///< the first `first_inputs` inputs are mapped to the first half of the channels, the others to the second
+  interleaved,  ///< the same with the halves' channels in turns: 0 of the first, 0 of the second, 1 of the first, ...
 };
 enum class Readout { mean, first };  ///< what the head sees: the mean token, or the first
 
@@ -20,9 +22,26 @@ struct ClassifierOptions {
   int64_t inputs = 16, tokens = 49, dim = 128, layers = 4, classes = 10;
   std::vector<int64_t> hidden{};  ///< feed-forward width of each layer
   Embedding embedding = Embedding::linear;
-  int64_t symbols = 0;  ///< size of the table
+  int64_t symbols = 0;       ///< size of the table
+  int64_t first_inputs = 0;  ///< of halves and interleaved: inputs of the first modality
   Readout readout = Readout::mean;
   bool xavier = false;  ///< every linear map starts Xavier-uniform with bias 0, instead of as in PyTorch
+};
+
+/// Two modalities side by side in a token, each mapped to its own half of the channels (see Embedding): [.., inputs] to
+/// [.., dim].
+class TwoPartEmbedding : public tutti::nn::Callable<TwoPartEmbedding> {
+ public:
+  /// ValueError unless dim is even and 0 < first_inputs < inputs.
+  explicit TwoPartEmbedding(const ClassifierOptions& options);
+  void children(tutti::nn::Visitor& visit) override;
+  tutti::Tensor forward(const tutti::Tensor& x);
+
+  tutti::nn::Linear first, second;
+
+ private:
+  int64_t first_inputs_;
+  bool interleaved_;
 };
 
 /// Pre-norm block as nn::TransformerBlock, but with any of the layers.
@@ -47,7 +66,7 @@ class Classifier : public tutti::nn::Callable<Classifier> {
   tutti::Tensor embedded(const tutti::Tensor& x);             ///< what the first block sees, [B, tokens, dim]
   tutti::Tensor classify(const tutti::Tensor& last_tokens);   ///< readout, norm and head
 
-  std::variant<std::monostate, tutti::nn::Linear, tutti::nn::Embedding> embed;
+  std::variant<std::monostate, tutti::nn::Linear, tutti::nn::Embedding, TwoPartEmbedding> embed;
   tutti::nn::Parameter position;
   std::vector<Block> blocks;
   tutti::nn::LayerNorm norm;

@@ -105,7 +105,9 @@ Cost cost_of(const ClassifierOptions& o) {
     throw tutti::ValueError("cost_of: the article has formulae for the standard and the grouped layer only");
   }
   Cost cost;
-  const double embedding = o.embedding == examples::Embedding::linear ? static_cast<double>(o.inputs) * c : 0;
+  const bool two_parts = o.embedding == examples::Embedding::halves || o.embedding == examples::Embedding::interleaved;
+  const bool mapped = two_parts || o.embedding == examples::Embedding::linear;
+  const double embedding = mapped ? static_cast<double>(o.inputs) * c / (two_parts ? 2 : 1) : 0;
   const double table = o.embedding == examples::Embedding::symbols ? static_cast<double>(o.symbols) * c : 0;
   const double head = c * static_cast<double>(o.classes);
   double parameters = embedding + (embedding > 0 ? c : 0) + table + t * c + 2 * c + head + static_cast<double>(o.classes);

@@ -15,6 +15,7 @@ ClassifierOptions completed(const ClassifierOptions& model, const Task& task) {
   o.inputs = task.inputs;
   o.classes = task.classes;
   o.symbols = task.symbols;
+  o.first_inputs = task.first_part;
   if (task.symbols > 0) o.embedding = examples::Embedding::symbols;
   return o;
 }
@@ -22,6 +23,8 @@ ClassifierOptions completed(const ClassifierOptions& model, const Task& task) {
 json json_of(const ClassifierOptions& o) {
   json j{{"attention", json_of(o.attention)}, {"dim", o.dim}, {"hidden", o.hidden}};
   if (o.embedding == examples::Embedding::identity) j["embedding"] = "identity";
+  if (o.embedding == examples::Embedding::halves) j["embedding"] = "halves";
+  if (o.embedding == examples::Embedding::interleaved) j["embedding"] = "interleaved";
   if (o.readout == examples::Readout::first) j["readout"] = "first";
   if (o.xavier) j["xavier"] = true;
   return j;

@@ -51,6 +51,19 @@ std::vector<optim::ParameterGroup> parameter_groups(const nn::Module& model, dou
   return {matrices, others};
 }
 
+Tensor flops_share(const examples::Classifier& model) {
+  Tensor total;
+  double layers = 0;
+  for (const examples::Block& block : model.blocks) {
+    const auto* grouped = std::get_if<nn::GroupedMultiHeadAttention>(&block.attention);
+    if (!grouped || !grouped->dynamic) continue;
+    const Tensor share = grouped->dynamic->flops_share();
+    total = total.defined() ? total + share : share;
+    layers += 1;
+  }
+  return total.defined() ? total / layers : total;
+}
+
 std::vector<uint8_t> evaluate(examples::Classifier& model, const Task& task, const Split& split, int64_t items) {
   const no_grad off;
   const bool was_training = model.training();
@@ -86,12 +99,14 @@ Trained train(const Setting& setting, uint64_t seed, const KeepGoing& keep_going
   for (int64_t step = 0; step < o.steps; ++step) {
     if (keep_going && !keep_going(step)) return run;
     const auto [raw, labels] = batches.next();
-    const Tensor loss = cross_entropy(model(run.task->tokens_of(raw, /*training=*/true)), labels);
+    Tensor loss = cross_entropy(model(run.task->tokens_of(raw, /*training=*/true)), labels);
     run.outcome.losses.push_back(loss.item());
     if (!std::isfinite(run.outcome.losses.back())) {  // diverged: it stays so
       run.outcome.losses.resize(static_cast<size_t>(o.steps), std::nan(""));
       break;
     }
+    if (o.flops_penalty != 0)
+      if (const Tensor share = flops_share(model); share.defined()) loss = loss + share * o.flops_penalty;
     optimizer.zero_grad();
     loss.backward();
     optimizer.step();

@@ -35,6 +35,10 @@ Trained train(const Setting& setting, uint64_t seed, const KeepGoing& keep_going
 /// The setting's model as `train` starts it.
 std::unique_ptr<examples::Classifier> fresh_model(const Setting& setting, uint64_t seed);
 
+/// Mean FLOPs share of the last forward over the layers whose groups are chosen by content (differentiable in training);
+/// undefined if there are none.
+tutti::Tensor flops_share(const examples::Classifier& model);
+
 /// AdamW's groups: decay on matrices, none on biases and norms.
 std::vector<tutti::optim::ParameterGroup> parameter_groups(const tutti::nn::Module& model, double weight_decay);
 

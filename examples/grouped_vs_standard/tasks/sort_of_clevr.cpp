@@ -89,16 +89,19 @@ Split generate(RandomKey key, Sorts sorts, int64_t images) {
   return {Tensor::from(x, {n, columns}), Tensor::from(y, {n})};
 }
 
-/// Question and drawn image [B, 1 + n^2, 3 p^2 + 12].
-Tensor drawn(const Tensor& compact, int64_t p) {
+/// Question and drawn image [B, 1 + n^2, 3 p^2 + 12]. beside: the question in every token.
+Tensor drawn(const Tensor& compact, int64_t p, bool beside) {
   const Tensor dense = contiguous(compact);
   const auto* x = dense.data<uint8_t>();
   const int64_t batch = dense.size(0), n = (side + p - 1) / p, inputs = 3 * p * p + codes, tokens = 1 + n * n;
   std::vector<float> y(static_cast<size_t>(batch * tokens * inputs));
   for (int64_t i = 0; i < batch; ++i, x += columns) {
     float* image = y.data() + i * tokens * inputs;
-    image[3 * p * p + x[columns - 2]] = 1;
-    image[3 * p * p + objects + x[columns - 1]] = 1;
+    for (int64_t t = 0; t < (beside ? tokens : 1); ++t) {
+      float* question = image + t * inputs + 3 * p * p;
+      question[x[columns - 2]] = 1;
+      question[objects + x[columns - 1]] = 1;
+    }
     for (size_t o = 0; o < objects; ++o)
       for (int dr = -radius; dr <= radius; ++dr)
         for (int dc = -radius; dc <= radius; ++dc) {
@@ -114,8 +117,9 @@ Tensor drawn(const Tensor& compact, int64_t p) {
 }  // namespace
 
 Task sort_of_clevr(const TaskSpec& spec) {
-  check(spec, {.variants = {"", "relational", "non_relational"}, .patch = true});
-  const Sorts sorts{spec.variant != "non_relational", spec.variant != "relational"};
+  check(spec, {.variants = {"", "relational", "non_relational", "relational_beside"}, .patch = true});
+  const bool beside = spec.variant == "relational_beside";
+  const Sorts sorts{spec.variant != "non_relational", spec.variant != "relational" && !beside};
   Task task{.spec = spec, .classes = 10};
   if (spec.train == 0) task.spec.train = 2000 * sorts.questions();
   if (spec.patch == 0) task.spec.patch = 13;
@@ -126,13 +130,14 @@ Task sort_of_clevr(const TaskSpec& spec) {
                              sorts.questions(), ", the questions of an image"));
   task.tokens = 1 + n * n;
   task.inputs = 3 * p * p + codes;
+  task.first_part = 3 * p * p;
   const Split test = generate(part_key(task_number, spec.validation ? Part::validation : Part::test), sorts, 500);
   for (uint8_t kind : reshape(slice(test.x, 1, columns - 1, columns), {-1}).to_vector<uint8_t>())
     task.relational.push_back(kind >= 3);
   task.sample = [images = task.spec.train / sorts.questions(), sorts, test](uint64_t seed) {
     return Sample{generate(part_key(task_number, Part::train, seed), sorts, images), test};
   };
-  task.tokens_of = [p](const Tensor& x, bool) { return drawn(x, p); };
+  task.tokens_of = [p, beside](const Tensor& x, bool) { return drawn(x, p, beside); };
   task.source = message("Sort-of-CLEVR (Santoro et al. 2017), generated: ", task.spec.train / sorts.questions(),
                         " training images a seed, 500 test images, ", sorts.questions(), " questions each",
                         spec.variant.empty() ? "" : " (" + spec.variant + ")");

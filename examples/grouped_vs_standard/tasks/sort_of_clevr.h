@@ -17,7 +17,8 @@ namespace comparison {
 ///
 /// A sample is an image and a question; 40000 training samples by default (2000 images; the authors have 9800), other
 /// ones for every seed, 10000 test samples (500 images). train must be a multiple of the questions of an image: 20.
-/// Variants: "relational" and "non_relational" keep the questions of one sort (10 of an image). x is uint8 [N, 20]:
+/// Variants: "relational" and "non_relational" keep the questions of one sort (10 of an image);
+/// "relational_beside" is "relational" with the question's codes in every token, beside the patch's pixels. x is uint8 [N, 20]:
 /// column, row and shape of each object, colour and kind; tokens_of draws the image. Published (relational questions):
 /// CNN with MLP 63 %, relation network 94.
 Task sort_of_clevr(const TaskSpec& spec);

@@ -43,6 +43,8 @@ struct Task {
   int64_t inputs = 0;  ///< numbers in a token; 0 where tokens are symbols
   int64_t classes = 0;
   int64_t symbols = 0;  ///< > 0: tokens are int64 in [0, symbols)
+  /// Inputs of the first modality, where a token holds two side by side; 0: it does not.
+  int64_t first_part = 0;
   /// This seed's training samples (or its split) and the test samples; the same for every arm, thread count and
   /// machine.
   std::function<Sample(uint64_t seed)> sample{};

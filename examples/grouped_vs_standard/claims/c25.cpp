@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "grouped_vs_standard/claims/recall_lengths.h"
+#include "grouped_vs_standard/statistics/verdict.h"
+
+namespace comparison {
+namespace {
+
+/// One curve: a data set at growing T.
+struct Curve {
+  std::string name;
+  std::vector<int64_t> tokens;
+  std::vector<Comparison> comparisons;
+};
+
+/// Both layers, dense or with a sliding window of a quarter of the tokens (each sees that many on both sides). The
+/// standard layer in that form is the grouped one with G = 1, which equals it bit for bit (C1).
+Comparison both(Lab& lab, const Setting& standard, int64_t tokens, bool window, int64_t k) {
+  auto grouped = grouped_options(4);
+  if (!window) return compare(lab, standard, grouped_like(standard, grouped), k);
+  grouped.sparsity = {.pattern = tutti::nn::Sparsity::sliding_window, .window = tokens / 4};
+  auto one = grouped_options(1, 4);
+  one.scale = tutti::nn::AttentionScale::head_dim;
+  one.sparsity = grouped.sparsity;
+  return compare(lab, with_attention(standard, one, /*equal_parameters=*/false), grouped_like(standard, grouped), k);
+}
+
+Series series_of(const Curve& curve) {
+  Series s{.name = curve.name};
+  for (size_t i = 0; i < curve.tokens.size(); ++i) {
+    const Interval& d = curve.comparisons[i].difference;
+    s.x.push_back(static_cast<double>(curve.tokens[i]));
+    s.y.push_back(d.value);
+    s.low.push_back(d.low);
+    s.high.push_back(d.high);
+  }
+  return s;
+}
+
+}  // namespace
+
+Claim c25();
+Claim c25() {
+  return {
+      25, "It suits long sequences, where groups catch local dependencies.",
+      "Gain over the standard layer against T: Fashion-MNIST in patches of 7, 4, 2 (T 16, 49, 196; one layer, 400 "
+      "steps) and associative recall over 64, 128, 256 tokens; dense, and the images with a sliding window of T/4 too. "
+      "Effect: the gain at the largest T minus that at the smallest, dense, for both. Holds if it is above 0 for both; "
+      "refuted if for both it is below 0 or inside +-1 point; else undecided.",
+      [](Lab& lab) {
+        constexpr int64_t k_images = 5;
+        std::vector<Curve> curves = {
+            {"images, dense", {}, {}}, {"images, sliding window", {}, {}}, {"recall, dense", {}, {}}};
+        for (const int64_t patch : {7, 4, 2}) {
+          const int64_t tokens = (28 / patch) * (28 / patch);
+          const Setting s = base::for_task({.name = "fashion", .patch = patch}, 64, 1, 4, 400);
+          for (const bool window : {false, true}) {
+            Curve& curve = curves[window ? 1 : 0];
+            curve.tokens.push_back(tokens);
+            curve.comparisons.push_back(both(lab, s, tokens, window, k_images));
+          }
+        }
+        for (const int64_t length : recall_lengths) {
+          curves[2].tokens.push_back(length);
+          curves[2].comparisons.push_back(both(lab, recall_setting(length), length, /*window=*/false, recall_seeds));
+        }
+        if (!lab.complete()) return Finding{};
+        const auto growth = [](const Curve& c) { return excess_gain(c.comparisons.back(), c.comparisons.front()); };
+        const Interval images = growth(curves[0]), recalls = growth(curves[2]);
+        const std::string a = claim_verdict(images, 1), b = claim_verdict(recalls, 1);
+        Finding f;
+        f.verdict = with_protocol(a == b ? a : "undecided", lab.seeds(k_images), k_images);
+        f.effect = "gain grows by " + with_range(images, 2, true) + " images";
+        f.interval = with_range(recalls, 2, true) + " recall";
+        f.seeds = fmt::format("{} / {}", lab.seeds(k_images), lab.seeds(recall_seeds));
+        Table table{"Gain against the number of tokens", comparison_header("data"), {}};
+        Figure figure{.id = "c25-tokens",
+                      .title = "Gain against the number of tokens",
+                      .x_label = "tokens T",
+                      .y_label = "accuracy difference (points)",
+                      .log_x = true,
+                      .reference_y = {0, 3.2}};
+        for (const Curve& curve : curves) {
+          for (size_t i = 0; i < curve.tokens.size(); ++i)
+            table.rows.push_back(row_of(fmt::format("{}, T {}", curve.name, curve.tokens[i]), curve.comparisons[i]));
+          figure.series.push_back(series_of(curve));
+        }
+        f.tables.push_back(table);
+        f.pictures.push_back(figure);
+        return f;
+      }};
+}
+
+}  // namespace comparison

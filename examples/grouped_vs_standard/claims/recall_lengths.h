@@ -1,0 +1,19 @@
+// Associative recall at growing lengths, which two claims look at.
+#pragma once
+#include <array>
+
+#include "grouped_vs_standard/claims/scenarios.h"
+
+namespace comparison {
+
+inline constexpr std::array<int64_t, 3> recall_lengths = {64, 128, 256};
+inline constexpr int64_t recall_seeds = 3;
+
+/// The scenario "recall" at another length.
+inline Setting recall_setting(int64_t length) {
+  Setting s = scenario("recall").standard;
+  s.task.length = length;
+  return s;
+}
+
+}  // namespace comparison
