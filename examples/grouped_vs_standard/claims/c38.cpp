@@ -10,34 +10,36 @@ namespace comparison {
 // One key somewhere in the sequence: only a layer that looks everywhere finds it.
 Claim c38();
 Claim c38() {
-  return {
-      38, "Global modelling is kept while local features are strengthened.",
-      "Associative recall over 64, 128 and 256 tokens: grouped minus standard. Holds if the loss is at most 1 point at "
-      "every length (low > -1); refuted if grouped is worse (high < 0) at some length without that; else undecided. "
-      "(Local features: C2.)",
-      [](Lab& lab) {
-        Table table{"Associative recall (chance 12.5 %)", comparison_header("tokens"), {}};
-        std::vector<Comparison> all;
-        for (const int64_t length : recall_lengths) {
-          const Setting standard = recall_setting(length);
-          all.push_back(compare(lab, standard, grouped_like(standard, grouped_options(4)), recall_seeds));
-        }
-        if (!lab.complete()) return Finding{};
-        bool kept = true, worse = false;
-        for (size_t i = 0; i < all.size(); ++i) {
-          table.rows.push_back(row_of(fmt::format("{}", recall_lengths[i]), all[i]));
-          kept = kept && all[i].difference.low > -1;
-          worse = worse || (all[i].difference.high < 0 && all[i].difference.low <= -1);
-        }
-        const auto worst = *std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
-          return a.difference.value < b.difference.value;
-        });
-        Finding f = finding_of(worst);
-        f.verdict = with_protocol(kept ? "holds" : worse ? "refuted" : "undecided", worst.seeds, recall_seeds);
-        f.why = "Effect of the length at which grouped does worst.";
-        f.tables.push_back(table);
-        return f;
-      }};
+  return {38, "Global modelling is kept while local features are strengthened.",
+          "Associative recall, grouped minus standard: the scenario (64 tokens, 1500 steps), and 64, 128 and 256 "
+          "tokens after "
+          "600 steps. Holds if at most 1 point is lost in each (low > -1); refuted if in some row grouped is worse "
+          "(high < 0) "
+          "without that; else undecided. (Local features: C2.)",
+          [](Lab& lab) {
+            Table table{"Associative recall (chance 12.5 %)", comparison_header("tokens, steps"), {}};
+            std::vector<Setting> settings = {scenario("recall").standard};
+            for (const int64_t length : recall_lengths) settings.push_back(recall_setting(length));
+            std::vector<Comparison> all;
+            for (const Setting& standard : settings)
+              all.push_back(compare(lab, standard, grouped_like(standard, grouped_options(4)), recall_seeds));
+            if (!lab.complete()) return Finding{};
+            bool kept = true, worse = false;
+            for (size_t i = 0; i < all.size(); ++i) {
+              table.rows.push_back(
+                  row_of(fmt::format("{}, {}", settings[i].task.length, settings[i].training.steps), all[i]));
+              kept = kept && all[i].difference.low > -1;
+              worse = worse || (all[i].difference.high < 0 && all[i].difference.low <= -1);
+            }
+            const auto worst = *std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+              return a.difference.value < b.difference.value;
+            });
+            Finding f = finding_of(worst);
+            f.verdict = with_protocol(kept ? "holds" : worse ? "refuted" : "undecided", worst.seeds, recall_seeds);
+            f.why = "The effect is that of the row in which grouped does worst.";
+            f.tables.push_back(table);
+            return f;
+          }};
 }
 
 }  // namespace comparison
