@@ -55,6 +55,8 @@ int run(const Options& o) {
     for (const Claim& claim : claims) fmt::print("C{:<3}{}\n    {}\n", claim.number, claim.text, claim.test);
     return 0;
   }
+  if (!o.only.empty() && !o.report.empty())
+    throw tutti::ValueError("--report: a report is on all claims; leave --only away");
   examples::apply(o.program);
   const int threads = tutti::num_threads(), workers = o.workers > 0 ? o.workers : threads;
   const std::string environment = examples::environment();

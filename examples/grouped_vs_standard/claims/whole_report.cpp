@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "common/program.h"
+#include "grouped_vs_standard/claims/attention_maps.h"
 #include "grouped_vs_standard/claims/speeds.h"
 #include "grouped_vs_standard/headline/protocol.h"
 #include "grouped_vs_standard/report/html.h"
@@ -83,6 +84,7 @@ Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::s
   const Comparison with_augmentation = compare(lab, tuned, tuned_grouped, 10), without = compare(lab, plain, plain_grouped, 20);
   const SpeedRatio speed = speed_ratio(lab, plain, plain_grouped);
   const StepBytes bytes[2] = {step_bytes(lab, plain), step_bytes(lab, plain_grouped)};
+  const Heatmaps maps = attention_maps(lab);
   Report report{.title = "Grouped multi-head attention: the article, claim by claim"};
   if (!lab.complete()) return report;
 
@@ -96,6 +98,7 @@ Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::s
     report.pictures.push_back(Figure{.id = id, .title = title, .x_label = "step", .y_label = "loss (mean of 20 steps)",
                                      .log_y = true, .filled_bands = true,
                                      .series = {loss_curve("standard", c->a), loss_curve("grouped", c->b)}});
+  report.pictures.push_back(maps);
   report.remarks = {
       "The article names no data set, model, batch, hardware, seed count or split, and reports one run: its table can be "
       "tested, not replicated to the digit.",
