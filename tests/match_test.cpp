@@ -12,8 +12,8 @@ using examples::ClassifierOptions;
 namespace {
 
 ClassifierOptions standard_model(int64_t dim, int64_t layers) {
-  ClassifierOptions o{.attention = tutti::nn::MultiHeadAttentionOptions{.num_heads = 4}, .dim = dim, .layers = layers,
-                      .classes = 10};
+  ClassifierOptions o{
+      .attention = tutti::nn::MultiHeadAttentionOptions{.num_heads = 4}, .dim = dim, .layers = layers, .classes = 10};
   o.hidden.assign(static_cast<size_t>(layers), 4 * dim);
   return o;
 }

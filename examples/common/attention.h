@@ -9,9 +9,8 @@
 
 namespace examples {
 
-using AttentionChoice =
-    std::variant<tutti::nn::MultiHeadAttentionOptions, tutti::nn::GroupedMultiHeadAttentionOptions,
-                 LoopedAttentionOptions, LowRankAttentionOptions, RandomMaskAttentionOptions>;
+using AttentionChoice = std::variant<tutti::nn::MultiHeadAttentionOptions, tutti::nn::GroupedMultiHeadAttentionOptions,
+                                     LoopedAttentionOptions, LowRankAttentionOptions, RandomMaskAttentionOptions>;
 using AttentionLayer = std::variant<tutti::nn::MultiHeadAttention, tutti::nn::GroupedMultiHeadAttention,
                                     LoopedAttention, LowRankAttention, RandomMaskAttention>;
 

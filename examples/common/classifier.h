@@ -63,8 +63,8 @@ class Classifier : public tutti::nn::Callable<Classifier> {
   explicit Classifier(const ClassifierOptions& options);
   void children(tutti::nn::Visitor& visit) override;
   tutti::Tensor forward(const tutti::Tensor& x);
-  tutti::Tensor embedded(const tutti::Tensor& x);             ///< what the first block sees, [B, tokens, dim]
-  tutti::Tensor classify(const tutti::Tensor& last_tokens);   ///< readout, norm and head
+  tutti::Tensor embedded(const tutti::Tensor& x);            ///< what the first block sees, [B, tokens, dim]
+  tutti::Tensor classify(const tutti::Tensor& last_tokens);  ///< readout, norm and head
 
   std::variant<std::monostate, tutti::nn::Linear, tutti::nn::Embedding, TwoPartEmbedding> embed;
   tutti::nn::Parameter position;

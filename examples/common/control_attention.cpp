@@ -18,8 +18,7 @@ Tensor attend(const Tensor& qkv, int64_t heads) {
 
 LowRankAttentionOptions checked(const LowRankAttentionOptions& o) {
   if (o.rank < 1 || o.rank > o.embed_dim)
-    throw ValueError(
-        message("LowRankAttention: rank = ", o.rank, " is outside 1 .. embed_dim = ", o.embed_dim));
+    throw ValueError(message("LowRankAttention: rank = ", o.rank, " is outside 1 .. embed_dim = ", o.embed_dim));
   return o;
 }
 

@@ -18,8 +18,8 @@ class LowRankAttention : public tutti::nn::Callable<LowRankAttention> {
   void children(tutti::nn::Visitor& visit) override;
   tutti::Tensor forward(const tutti::Tensor& x);
 
-  tutti::nn::Linear down;        ///< C to 3 r, no bias
-  tutti::nn::GroupedLinear up;   ///< r to C for each of q, k, v
+  tutti::nn::Linear down;       ///< C to 3 r, no bias
+  tutti::nn::GroupedLinear up;  ///< r to C for each of q, k, v
   tutti::nn::Linear out;
 
  private:
@@ -31,8 +31,8 @@ struct RandomMaskAttentionOptions {
   int64_t groups = 4;  ///< every row of the q, k and v matrices keeps C / groups weights, at random places
 };
 
-/// Standard attention whose q, k and v matrices are sparse with density 1 / groups like the grouped layer's, but without
-/// its structure: every output channel reads C / groups input channels of its own. Xavier for that many inputs.
+/// Standard attention whose q, k and v matrices are sparse with density 1 / groups like the grouped layer's, but
+/// without its structure: every output channel reads C / groups input channels of its own. Xavier for that many inputs.
 class RandomMaskAttention : public tutti::nn::Callable<RandomMaskAttention> {
  public:
   explicit RandomMaskAttention(RandomMaskAttentionOptions options);

@@ -28,9 +28,10 @@ void add_options(CLI::App& app, Options& o) {
     app.add_option(name, value, what)->check(CLI::PositiveNumber)->capture_default_str();
   };
   app.add_option("--data", o.data, "Folder with Fashion-MNIST's four files")->capture_default_str();
-  app.add_option("--match", o.match,
-                 "How parameters are made equal: equal_ffn (wider feed-forward), equal_inner, equal_depth, shrunk_baseline, or "
-                 "same_width (not at all)")
+  app.add_option(
+         "--match", o.match,
+         "How parameters are made equal: equal_ffn (wider feed-forward), equal_inner, equal_depth, shrunk_baseline, or "
+         "same_width (not at all)")
       ->capture_default_str();
   number("--seeds", o.seeds, "Runs of each arm");
   number("--first-seed", o.first_seed, "The first seed; the others follow");
@@ -87,11 +88,11 @@ int compare(Options& o) {
   const auto start = std::chrono::steady_clock::now();
   const std::vector<Arm> arms = make_arms(o.protocol, match_from(o.match));
   HeadlineResult f{.protocol = o.protocol,
-             .match = o.match,
-             .data = make_task(arms[0].setting.task)->source,
-             .environment = examples::environment(),
-             .arms = arms,
-             .seeds_wanted = o.seeds};
+                   .match = o.match,
+                   .data = make_task(arms[0].setting.task)->source,
+                   .environment = examples::environment(),
+                   .arms = arms,
+                   .seeds_wanted = o.seeds};
   fmt::print("{}, seeds {} to {}\n", f.environment, o.first_seed, o.first_seed + o.seeds - 1);
   std::fflush(stdout);
 

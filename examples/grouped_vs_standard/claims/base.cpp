@@ -91,7 +91,8 @@ Interval excess_gain(const Comparison& here, const Comparison& there) {
 }
 
 std::vector<std::string> row_of(const std::string& name, const Comparison& c) {
-  return {name, with_range(c.accuracy_a), with_range(c.accuracy_b), with_range(c.difference, 2, true), fmt::format("{}", c.seeds)};
+  return {name, with_range(c.accuracy_a), with_range(c.accuracy_b), with_range(c.difference, 2, true),
+          fmt::format("{}", c.seeds)};
 }
 
 std::vector<std::string> comparison_header(const std::string& first, const std::string& a, const std::string& b) {

@@ -31,7 +31,8 @@ tutti::nn::GroupedMultiHeadAttentionOptions grouped_options(int64_t groups, int6
 Setting grouped_like(const Setting& standard, const tutti::nn::GroupedMultiHeadAttentionOptions& options,
                      Match match = Match::equal_ffn);
 /// The setting with another attention layer, its feed-forward widened or narrowed to the parameters of `standard`.
-Setting with_attention(const Setting& standard, const examples::AttentionChoice& attention, bool equal_parameters = true);
+Setting with_attention(const Setting& standard, const examples::AttentionChoice& attention,
+                       bool equal_parameters = true);
 
 /// Two arms over the same seeds.
 struct Comparison {

@@ -3,7 +3,8 @@
 
 namespace comparison {
 
-// The printed code returns the concatenated groups; the standard layer that it is compared with has an output projection.
+// The printed code returns the concatenated groups; the standard layer that it is compared with has an output
+// projection.
 Claim c10();
 Claim c10() {
   using tutti::nn::OutputProjection;
@@ -26,7 +27,8 @@ Claim c10() {
             Finding f = finding_of(none);
             const Interval& d = none.difference;
             f.verdict = with_protocol(d.low > -1 ? "holds" : d.high < 0 ? "refuted" : "undecided", none.seeds, k);
-            f.tables.push_back({"Output projection", comparison_header("b - a", "a (%)", "b (%)"),
+            f.tables.push_back({"Output projection",
+                                comparison_header("b - a", "a (%)", "b (%)"),
                                 {row_of("none - dense", none), row_of("grouped - dense", grouped),
                                  row_of("none - standard layer", usual)}});
             return f;

@@ -15,49 +15,51 @@ std::vector<double> gaps(const std::vector<Outcome>& outcomes) {
 
 }  // namespace
 
-// A regulariser narrows the gap between training and test accuracy. Whether that is grouping's doing is seen against two
-// other ways of saving the same weights.
+// A regulariser narrows the gap between training and test accuracy. Whether that is grouping's doing is seen against
+// two other ways of saving the same weights.
 Claim c18();
 Claim c18() {
-  return {18, "Grouping is an implicit regularisation.",
-          "Train-test gap at equal parameters, standard minus grouped (positive: the gap is narrower), beside the same for "
-          "low-rank and randomly masked q, k, v of the grouped layer's weights. Holds if above 0 and the test accuracy is "
-          "not worse; refuted if below 0 or inside +-1 point.",
-          [](Lab& lab) {
-            constexpr int64_t k = 20;
-            const Setting standard = base::sweep();
-            const int64_t c = standard.model.dim;
-            const Setting grouped = grouped_like(standard, grouped_options(4));
-            const Setting low_rank =
-                with_attention(standard, examples::LowRankAttentionOptions{.num_heads = 4, .rank = c / 8});
-            const Setting masked =
-                with_attention(standard, examples::RandomMaskAttentionOptions{.num_heads = 4, .groups = 4});
-            const Comparison main = compare(lab, standard, grouped, k);
-            const Comparison rank = compare(lab, standard, low_rank, k);
-            const Comparison mask = compare(lab, standard, masked, k);
-            if (!lab.complete()) return Finding{};
-            const auto narrower = [](const Comparison& x) {
-              std::vector<double> difference = gaps(x.a);
-              const std::vector<double> b = gaps(x.b);
-              for (size_t i = 0; i < b.size(); ++i) difference[i] -= b[i];
-              return bootstrap_mean(difference).interval;
-            };
-            const Interval effect = narrower(main);
-            Finding f = finding_of(main);
-            std::string verdict = claim_verdict(effect, 1);
-            if (verdict == "holds" && main.difference.high < 0) verdict = "refuted";  // a smaller gap by learning less
-            f.verdict = with_protocol(verdict, main.seeds, k);
-            f.effect = "gap narrower by " + with_range(effect, 2, true) + " points";
-            f.interval = "";
-            const auto row = [&](const std::string& name, const Comparison& x) {
-              return std::vector<std::string>{name, number(mean(gaps(x.b))), with_range(narrower(x), 2, true),
-                                              with_range(x.difference, 2, true), std::to_string(x.seeds)};
-            };
-            f.tables.push_back({"Gap between training and test accuracy (points)",
-                                {"q, k, v", "gap", "narrower than standard by", "test accuracy against standard", "seeds"},
-                                {row("grouped, G 4", main), row("low rank, r 8", rank), row("random mask, density 1/4", mask)}});
-            return f;
-          }};
+  return {
+      18, "Grouping is an implicit regularisation.",
+      "Train-test gap at equal parameters, standard minus grouped (positive: the gap is narrower), beside the same for "
+      "low-rank and randomly masked q, k, v of the grouped layer's weights. Holds if above 0 and the test accuracy is "
+      "not worse; refuted if below 0 or inside +-1 point.",
+      [](Lab& lab) {
+        constexpr int64_t k = 20;
+        const Setting standard = base::sweep();
+        const int64_t c = standard.model.dim;
+        const Setting grouped = grouped_like(standard, grouped_options(4));
+        const Setting low_rank =
+            with_attention(standard, examples::LowRankAttentionOptions{.num_heads = 4, .rank = c / 8});
+        const Setting masked =
+            with_attention(standard, examples::RandomMaskAttentionOptions{.num_heads = 4, .groups = 4});
+        const Comparison main = compare(lab, standard, grouped, k);
+        const Comparison rank = compare(lab, standard, low_rank, k);
+        const Comparison mask = compare(lab, standard, masked, k);
+        if (!lab.complete()) return Finding{};
+        const auto narrower = [](const Comparison& x) {
+          std::vector<double> difference = gaps(x.a);
+          const std::vector<double> b = gaps(x.b);
+          for (size_t i = 0; i < b.size(); ++i) difference[i] -= b[i];
+          return bootstrap_mean(difference).interval;
+        };
+        const Interval effect = narrower(main);
+        Finding f = finding_of(main);
+        std::string verdict = claim_verdict(effect, 1);
+        if (verdict == "holds" && main.difference.high < 0) verdict = "refuted";  // a smaller gap by learning less
+        f.verdict = with_protocol(verdict, main.seeds, k);
+        f.effect = "gap narrower by " + with_range(effect, 2, true) + " points";
+        f.interval = "";
+        const auto row = [&](const std::string& name, const Comparison& x) {
+          return std::vector<std::string>{name, number(mean(gaps(x.b))), with_range(narrower(x), 2, true),
+                                          with_range(x.difference, 2, true), std::to_string(x.seeds)};
+        };
+        f.tables.push_back(
+            {"Gap between training and test accuracy (points)",
+             {"q, k, v", "gap", "narrower than standard by", "test accuracy against standard", "seeds"},
+             {row("grouped, G 4", main), row("low rank, r 8", rank), row("random mask, density 1/4", mask)}});
+        return f;
+      }};
 }
 
 }  // namespace comparison

@@ -9,7 +9,8 @@ Claim c20();
 Claim c20() {
   constexpr double article = 11.8 / 12.3;
   return {20, "Training speed falls from 12.3 to 11.8 iterations per second (x0.959).",
-          "Training steps per second in interleaved blocks, alone on the machine, for every match mode, the printed loop, and "
+          "Training steps per second in interleaved blocks, alone on the machine, for every match mode, the printed "
+          "loop, and "
           "A/A (G = 1 through the grouped path, whose ratio must be equal). Verdict by equal_ffn.",
           [](Lab& lab) {
             const Setting standard = base::headline_plain();
@@ -21,7 +22,8 @@ Claim c20() {
             const auto row = [&](const std::string& name, const Setting& a, const Setting& b) {
               const SpeedRatio s = speed_ratio(lab, a, b);
               const auto flops = [&](const Setting& x) {
-                if (std::holds_alternative<examples::LoopedAttentionOptions>(x.model.attention)) return std::string("as strided");
+                if (std::holds_alternative<examples::LoopedAttentionOptions>(x.model.attention))
+                  return std::string("as strided");
                 return fmt::format("{:.3f}", 3e-9 * 50 * cost_of(completed(x.model, *task)).forward_flops);
               };
               table.rows.push_back({name, number(s.a, 1), number(s.b, 1), with_range(s.ratio, 3), flops(a), flops(b),
@@ -44,7 +46,16 @@ Claim c20() {
             auto same = grouped_options(1, 4);
             same.scale = tutti::nn::AttentionScale::head_dim;
             row("A/A: G = 1", standard, grouped_like(standard, same, Match::same_width));
+            // The same path must also learn the same: every prediction of three runs.
+            const Setting sweep = base::sweep();
+            const Comparison identity = compare(lab, sweep, grouped_like(sweep, same, Match::same_width), 3);
             if (!lab.complete()) return Finding{};
+            bool identical = true;
+            for (size_t i = 0; i < identity.a.size(); ++i)
+              identical = identical && identity.a[i].correct == identity.b[i].correct &&
+                          identity.a[i].losses == identity.b[i].losses;
+            f.why = identical ? "A/A: every loss and prediction of the grouped path with G = 1 is the standard layer's."
+                              : "A/A FAILED: the grouped path with G = 1 does not train as the standard layer does.";
             f.verdict = ratio_verdict(headline.ratio, article, "faster", "slower");
             f.effect = "x" + number(headline.ratio.value, 3);
             f.interval = range(headline.ratio, 3);

@@ -11,50 +11,52 @@ namespace comparison {
 // The article does not say how the counts were made equal; its printed code leaves the grouped model smaller.
 Claim c23();
 Claim c23() {
-  return {23, "The comparison is at equal parameter count.",
-          "In 7x7 patches, 20 seeds: every way of making them equal, and the printed code as it is (same_width): parameters as the modules count "
-          "them, FLOPs and kept activations by the formulae, accuracy. Equal means within .1 %. Holds if some mode reaches "
-          "the article's gain at equal parameters; refuted if every equal mode's interval lies below +3.2.",
-          [](Lab& lab) {
-            constexpr int64_t k = 20;
-            const Setting standard = base::sweep();
-            const auto task = make_task(standard.task);
-            Finding f;
-            Table costs{"What each mode costs",
-                        {"mode", "arm", "parameters", "difference (%)", "MFLOP forward", "activations kept (floats)",
-                         "feed-forward widths"},
-                        {}};
-            Table results{"Accuracy of each mode", comparison_header("mode"), {}};
-            bool reached = false, all_below = true;
-            for (const Match match : {Match::equal_ffn, Match::equal_inner, Match::equal_depth, Match::shrunk_baseline,
-                                      Match::same_width}) {
-              const auto arms = match_arms(completed(standard.model, *task), grouped_options(4), match);
-              Setting a = standard, b = standard;
-              a.model = arms[0];
-              b.model = arms[1];
-              const Comparison c = compare(lab, a, b, k);
-              const auto base_parameters = static_cast<double>(parameters_of(arms[0]));
-              for (size_t i = 0; i < 2; ++i) {
-                const auto parameters = parameters_of(arms[i]);
-                const Cost cost = cost_of(arms[i]);
-                const double difference = 100 * (static_cast<double>(parameters) - base_parameters) / base_parameters;
-                costs.rows.push_back({name_of(match), i == 0 ? "standard" : "grouped", fmt::format("{}", parameters),
-                                      fmt::format("{:+.3f}", difference), fmt::format("{:.2f}", cost.forward_flops / 1e6),
-                                      fmt::format("{:.0f}", cost.activation_floats),
-                                      fmt::format("{}", fmt::join(arms[i].hidden, " "))});
-              }
-              results.rows.push_back(row_of(name_of(match), c));
-              if (match == Match::same_width) continue;
-              reached = reached || (c.difference.low > 0 && c.difference.high >= 3.2);
-              all_below = all_below && c.difference.high < 3.2;
-            }
-            f.verdict = with_protocol(reached ? "holds" : all_below ? "refuted" : "undecided", lab.seeds(k), k);
-            f.effect = results.rows[0][3] + " points (equal_ffn)";
-            f.seeds = results.rows[0][4];
-            f.n = "10000";
-            f.tables = {costs, results};
-            return f;
-          }};
+  return {
+      23, "The comparison is at equal parameter count.",
+      "In 7x7 patches, 20 seeds: every way of making them equal, and the printed code as it is (same_width): "
+      "parameters as the modules count "
+      "them, FLOPs and kept activations by the formulae, accuracy. Equal means within .1 %. Holds if some mode reaches "
+      "the article's gain at equal parameters; refuted if every equal mode's interval lies below +3.2.",
+      [](Lab& lab) {
+        constexpr int64_t k = 20;
+        const Setting standard = base::sweep();
+        const auto task = make_task(standard.task);
+        Finding f;
+        Table costs{"What each mode costs",
+                    {"mode", "arm", "parameters", "difference (%)", "MFLOP forward", "activations kept (floats)",
+                     "feed-forward widths"},
+                    {}};
+        Table results{"Accuracy of each mode", comparison_header("mode"), {}};
+        bool reached = false, all_below = true;
+        for (const Match match :
+             {Match::equal_ffn, Match::equal_inner, Match::equal_depth, Match::shrunk_baseline, Match::same_width}) {
+          const auto arms = match_arms(completed(standard.model, *task), grouped_options(4), match);
+          Setting a = standard, b = standard;
+          a.model = arms[0];
+          b.model = arms[1];
+          const Comparison c = compare(lab, a, b, k);
+          const auto base_parameters = static_cast<double>(parameters_of(arms[0]));
+          for (size_t i = 0; i < 2; ++i) {
+            const auto parameters = parameters_of(arms[i]);
+            const Cost cost = cost_of(arms[i]);
+            const double difference = 100 * (static_cast<double>(parameters) - base_parameters) / base_parameters;
+            costs.rows.push_back({name_of(match), i == 0 ? "standard" : "grouped", fmt::format("{}", parameters),
+                                  fmt::format("{:+.3f}", difference), fmt::format("{:.2f}", cost.forward_flops / 1e6),
+                                  fmt::format("{:.0f}", cost.activation_floats),
+                                  fmt::format("{}", fmt::join(arms[i].hidden, " "))});
+          }
+          results.rows.push_back(row_of(name_of(match), c));
+          if (match == Match::same_width) continue;
+          reached = reached || (c.difference.low > 0 && c.difference.high >= 3.2);
+          all_below = all_below && c.difference.high < 3.2;
+        }
+        f.verdict = with_protocol(reached ? "holds" : all_below ? "refuted" : "undecided", lab.seeds(k), k);
+        f.effect = results.rows[0][3] + " points (equal_ffn)";
+        f.seeds = results.rows[0][4];
+        f.n = "10000";
+        f.tables = {costs, results};
+        return f;
+      }};
 }
 
 }  // namespace comparison

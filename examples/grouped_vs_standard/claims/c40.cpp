@@ -38,14 +38,24 @@ std::vector<Way> ways() {
 Claim c40();
 Claim c40() {
   return {40, "Above 1024 tokens use sparse attention, or memory explodes.",
-          "Bytes and time of one layer (C = 128, batch 1, forward and backward) against T: fused dense attention, stored maps "
-          "(talking heads need them), and every sparse pattern. Holds if the bytes of fused dense attention grow faster than "
+          "Bytes and time of one layer (C = 128, batch 1, forward and backward) against T: fused dense attention, "
+          "stored maps "
+          "(talking heads need them), and every sparse pattern. Holds if the bytes of fused dense attention grow "
+          "faster than "
           "T from 1024 to 8192; refuted if they stay within 1.1 times T.",
           [](Lab& lab) {
-            Figure bytes{.id = "c40-bytes", .title = "Memory of one layer against tokens", .x_label = "tokens T",
-                         .y_label = "bytes above the inputs", .log_x = true, .log_y = true};
-            Figure seconds{.id = "c40-seconds", .title = "Time of one layer against tokens", .x_label = "tokens T",
-                           .y_label = "seconds, forward and backward", .log_x = true, .log_y = true};
+            Figure bytes{.id = "c40-bytes",
+                         .title = "Memory of one layer against tokens",
+                         .x_label = "tokens T",
+                         .y_label = "bytes above the inputs",
+                         .log_x = true,
+                         .log_y = true};
+            Figure seconds{.id = "c40-seconds",
+                           .title = "Time of one layer against tokens",
+                           .x_label = "tokens T",
+                           .y_label = "seconds, forward and backward",
+                           .log_x = true,
+                           .log_y = true};
             Table table{"One attention layer, C = 128", {"attention", "T", "MB", "milliseconds"}, {}};
             double at_1024 = 0, at_8192 = 0, map_growth = 0;
             for (const Way& way : ways()) {
@@ -57,7 +67,8 @@ Claim c40() {
                 b.y.push_back(cost.bytes);
                 s.x.push_back(static_cast<double>(t));
                 s.y.push_back(cost.seconds);
-                table.rows.push_back({way.name, std::to_string(t), number(cost.bytes / 1e6, 1), number(1e3 * cost.seconds, 1)});
+                table.rows.push_back(
+                    {way.name, std::to_string(t), number(cost.bytes / 1e6, 1), number(1e3 * cost.seconds, 1)});
                 if (t == 512) shortest = cost.bytes;
                 if (bytes.series.empty() && t == 1024) at_1024 = cost.bytes;
                 if (bytes.series.empty() && t == 8192) at_8192 = cost.bytes;
@@ -71,9 +82,10 @@ Claim c40() {
             Finding f;
             f.verdict = growth < 8.8 ? "refuted" : "holds";
             f.effect = fmt::format("8 times the tokens, {:.2f} times the bytes", growth);
-            f.why = fmt::format("With stored maps 4 times the tokens take {:.1f} times the bytes: there the advice is right. "
-                                "In the fused kernel sparsity saves time, not memory.",
-                                map_growth);
+            f.why = fmt::format(
+                "With stored maps 4 times the tokens take {:.1f} times the bytes: there the advice is right. "
+                "In the fused kernel sparsity saves time, not memory.",
+                map_growth);
             f.tables.push_back(table);
             f.pictures = {bytes, seconds};
             return f;

@@ -21,8 +21,12 @@ Claim c41() {
             Table table{"All scenarios (grouped - standard, G = 4, equal parameters)",
                         {"scenario", "standard (%)", "grouped (%)", "difference", "seeds", "p", "p (Holm)", "verdict"},
                         {}};
-            Forest forest{.id = "c41-forest", .title = "Grouped minus standard in every scenario",
-                          .x_label = "accuracy difference (points)", .rows = {}, .reference = 0, .marks = {3.2}};
+            Forest forest{.id = "c41-forest",
+                          .title = "Grouped minus standard in every scenario",
+                          .x_label = "accuracy difference (points)",
+                          .rows = {},
+                          .reference = 0,
+                          .marks = {3.2}};
             int better = 0, worse = 0;
             for (size_t i = 0; i < results.size(); ++i) {
               const ScenarioResult& r = results[i];

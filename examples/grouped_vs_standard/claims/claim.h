@@ -13,8 +13,8 @@ struct Claim {
   int number = 0;
   std::string text;  ///< what the article says
   std::string test;  ///< how that is tested here
-  /// Asks the lab for what it needs and judges it. While the lab is not complete, results are blank and what is returned
-  /// is thrown away; the function is then called again.
+  /// Asks the lab for what it needs and judges it. While the lab is not complete, results are blank and what is
+  /// returned is thrown away; the function is then called again.
   std::function<Finding(Lab&)> judge;
 };
 

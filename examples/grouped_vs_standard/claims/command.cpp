@@ -28,8 +28,8 @@ int number_from(const std::string& name) {
   const auto& claims = all_claims();
   for (const Claim& claim : claims)
     if (digits == std::to_string(claim.number)) return claim.number;
-  throw tutti::ValueError(fmt::format("--only {}: no such claim; they are C{} to C{}", name, claims.front().number,
-                                      claims.back().number));
+  throw tutti::ValueError(
+      fmt::format("--only {}: no such claim; they are C{} to C{}", name, claims.front().number, claims.back().number));
 }
 
 std::vector<Claim> chosen(const Options& o) {
@@ -44,8 +44,8 @@ std::vector<Claim> chosen(const Options& o) {
 
 void print(const Finding& f) {
   fmt::print("C{:<3}{}\n", f.number, f.claim);
-  fmt::print("    {}: {} {}{}{}\n", f.verdict, f.effect, f.interval,
-             f.seeds.empty() ? "" : ", seeds " + f.seeds, f.n.empty() ? "" : ", n " + f.n);
+  fmt::print("    {}: {} {}{}{}\n", f.verdict, f.effect, f.interval, f.seeds.empty() ? "" : ", seeds " + f.seeds,
+             f.n.empty() ? "" : ", n " + f.n);
   if (!f.why.empty()) fmt::print("    {}\n", f.why);
 }
 

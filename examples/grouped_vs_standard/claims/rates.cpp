@@ -44,8 +44,11 @@ RateSweep rate_sweep(Lab& lab, int64_t k) {
 }
 
 Figure picture_of(const RateSweep& s) {
-  Figure figure{.id = "learning-rates", .title = "Validation accuracy against the learning rate",
-                .x_label = "learning rate", .y_label = "accuracy (%)", .log_x = true};
+  Figure figure{.id = "learning-rates",
+                .title = "Validation accuracy against the learning rate",
+                .x_label = "learning rate",
+                .y_label = "accuracy (%)",
+                .log_x = true};
   for (int arm = 0; arm < 2; ++arm) {
     Series line{.name = arm == 0 ? "standard" : "grouped, G = 4"};
     for (size_t i = 0; i < s.rates.size(); ++i) {

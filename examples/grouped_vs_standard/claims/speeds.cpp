@@ -56,9 +56,7 @@ LayerCost layer_cost(Lab& lab, const examples::AttentionChoice& attention, int64
         manual_seed(1);
         auto layer = examples::make_attention(attention, width);
         const Tensor x = randn({1, tokens, width}).requires_grad_();
-        const auto pass = [&] {
-          sum(std::visit([&](auto& l) -> Tensor { return l(x); }, layer)).backward();
-        };
+        const auto pass = [&] { sum(std::visit([&](auto& l) -> Tensor { return l(x); }, layer)).backward(); };
         pass();
         const auto before = memory::stats().current;
         memory::reset_peak();

@@ -10,6 +10,7 @@
 #include "common/program.h"
 #include "grouped_vs_standard/claims/attention_maps.h"
 #include "grouped_vs_standard/claims/speeds.h"
+#include "grouped_vs_standard/claims/tuned.h"
 #include "grouped_vs_standard/headline/protocol.h"
 #include "grouped_vs_standard/report/html.h"
 #include "grouped_vs_standard/report/markdown.h"
@@ -65,11 +66,13 @@ Table headline_table(const Comparison& tuned, const Comparison& plain, const Spe
                                     with_protocol(accuracy_verdict(c.difference, article_gain), c.seeds, protocol)};
   };
   return {"The article's table, with ours beside it",
-          {"measure", "article: standard", "grouped", "ratio", "here: standard", "grouped", "ratio or difference", "verdict"},
-          {{"training speed (iter/s)", number(Article::speed[0], 1), number(Article::speed[1], 1), number(article_speed, 3),
-            number(speed.a, 1), number(speed.b, 1), with_range(speed.ratio, 3),
+          {"measure", "article: standard", "grouped", "ratio", "here: standard", "grouped", "ratio or difference",
+           "verdict"},
+          {{"training speed (iter/s)", number(Article::speed[0], 1), number(Article::speed[1], 1),
+            number(article_speed, 3), number(speed.a, 1), number(speed.b, 1), with_range(speed.ratio, 3),
             ratio_verdict(speed.ratio, article_speed, "faster", "slower")},
-           accuracy_row("validation accuracy (%), tuned", tuned, 10), accuracy_row("validation accuracy (%), plain", plain, 20),
+           accuracy_row("validation accuracy (%), tuned", tuned, 10),
+           accuracy_row("validation accuracy (%), plain", plain, 20),
            {"memory (MB)", number(Article::memory[0], 0), number(Article::memory[1], 0), number(article_memory, 3),
             number(bytes[0].peak / 1e6), number(bytes[1].peak / 1e6), number(memory, 3),
             ratio_verdict({memory, memory, memory}, article_memory, "larger", "smaller")}}};
@@ -79,32 +82,40 @@ Table headline_table(const Comparison& tuned, const Comparison& plain, const Spe
 
 Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::string& environment,
                     const std::string& commit) {
-  const Setting tuned = base::headline_tuned(), plain = base::headline_plain();
-  const Setting tuned_grouped = grouped_like(tuned, grouped_options(4)), plain_grouped = grouped_like(plain, grouped_options(4));
-  const Comparison with_augmentation = compare(lab, tuned, tuned_grouped, 10), without = compare(lab, plain, plain_grouped, 20);
+  const Setting plain = base::headline_plain(), plain_grouped = grouped_like(plain, grouped_options(4));
+  const Comparison without = compare(lab, plain, plain_grouped, 20);
+  const Comparison with_augmentation = compare_tuned(lab, tuned_headline(lab));
   const SpeedRatio speed = speed_ratio(lab, plain, plain_grouped);
   const StepBytes bytes[2] = {step_bytes(lab, plain), step_bytes(lab, plain_grouped)};
   const Heatmaps maps = attention_maps(lab);
   Report report{.title = "Grouped multi-head attention: the article, claim by claim"};
   if (!lab.complete()) return report;
 
-  report.provenance = fmt::format("{}; {}; commit {}; {:%Y-%m-%d}; the results took {:.0f} minutes of one core.{}", processor(),
-                                  environment, commit, fmt::gmtime(std::time(nullptr)), lab.seconds() / 60,
+  report.provenance = fmt::format("{}; {}; commit {}; {:%Y-%m-%d}; the results took {:.0f} minutes of one core.{}",
+                                  processor(), environment, commit, fmt::gmtime(std::time(nullptr)), lab.seconds() / 60,
                                   lab.quick() ? " A quick run, with about a third of the protocol's seeds." : "");
   report.headline = headline_table(with_augmentation, without, speed, bytes);
   report.findings = findings;
-  for (const auto& [id, title, c] : {std::tuple{"training-tuned", "Training loss, tuned (band: all seeds)", &with_augmentation},
-                                     std::tuple{"training-plain", "Training loss, plain (band: all seeds)", &without}})
-    report.pictures.push_back(Figure{.id = id, .title = title, .x_label = "step", .y_label = "loss (mean of 20 steps)",
-                                     .log_y = true, .filled_bands = true,
+  for (const auto& [id, title, c] :
+       {std::tuple{"training-tuned", "Training loss, tuned (band: all seeds)", &with_augmentation},
+        std::tuple{"training-plain", "Training loss, plain (band: all seeds)", &without}})
+    report.pictures.push_back(Figure{.id = id,
+                                     .title = title,
+                                     .x_label = "step",
+                                     .y_label = "loss (mean of 20 steps)",
+                                     .log_y = true,
+                                     .filled_bands = true,
                                      .series = {loss_curve("standard", c->a), loss_curve("grouped", c->b)}});
   report.pictures.push_back(maps);
   report.remarks = {
-      "The article names no data set, model, batch, hardware, seed count or split, and reports one run: its table can be "
+      "The article names no data set, model, batch, hardware, seed count or split, and reports one run: its table can "
+      "be "
       "tested, not replicated to the digit.",
-      "Every test and verdict rule was written down before its experiment ran; hyper-parameters were chosen on validation "
+      "Every test and verdict rule was written down before its experiment ran; hyper-parameters were chosen on "
+      "validation "
       "images with the same trials for both arms. Both arms share seeds: training subset, order, augmentation.",
-      "Intervals are 95 % bootstrap intervals over seeds and test items unless a claim says otherwise. 'Below protocol' marks "
+      "Intervals are 95 % bootstrap intervals over seeds and test items unless a claim says otherwise. 'Below "
+      "protocol' marks "
       "fewer seeds than the protocol asks for.",
       "Grouped-query attention is another thing (shared key/value heads) and is not what is compared here."};
   return report;

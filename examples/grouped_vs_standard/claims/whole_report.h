@@ -7,7 +7,8 @@
 
 namespace comparison {
 
-/// Asks the lab for what the headline and the general pictures need. Provenance says machine, commit, day and time taken.
+/// Asks the lab for what the headline and the general pictures need. Provenance says machine, commit, day and time
+/// taken.
 Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::string& environment,
                     const std::string& commit);
 

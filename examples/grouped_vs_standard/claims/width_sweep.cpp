@@ -36,13 +36,14 @@ WidthSweep width_sweep(Lab& lab, int64_t width, int64_t from, int64_t to, int64_
   WidthSweep s{.width = width, .groups = {1, 2, 4, 8, 16}};
   const Setting standard = base::for_task({.name = "fashion", .patch = 7}, width, 1, 4, width <= 256 ? 400 : 200);
   for (const int64_t groups : s.groups)
-    s.against.push_back(compare(
-        lab, standard, groups == 1 ? standard : grouped_like(standard, grouped_options(groups)), k));
+    s.against.push_back(
+        compare(lab, standard, groups == 1 ? standard : grouped_like(standard, grouped_options(groups)), k));
   if (!lab.complete()) return s;
   const auto best_where = [&](auto&& allowed) {
     size_t best = s.groups.size();
     for (size_t i = 0; i < s.groups.size(); ++i)
-      if (allowed(s.groups[i]) && (best == s.groups.size() || mean_of(s.against[i]) > mean_of(s.against[best]))) best = i;
+      if (allowed(s.groups[i]) && (best == s.groups.size() || mean_of(s.against[i]) > mean_of(s.against[best])))
+        best = i;
     return best;
   };
   const auto inside = [&](int64_t g) { return g >= from && g <= to; };
@@ -66,8 +67,8 @@ Finding judge_band(Lab& lab, const std::vector<int64_t>& widths, int64_t from, i
     std::string all;
     for (size_t i = 0; i < s.groups.size(); ++i)
       all += fmt::format("{}{}: {}", i == 0 ? "" : ", ", s.groups[i], number(mean_of(s.against[i])));
-    table.rows.push_back({std::to_string(width), all, std::to_string(s.groups[s.best]),
-                          with_range(s.band_minus_outside, 2, true)});
+    table.rows.push_back(
+        {std::to_string(width), all, std::to_string(s.groups[s.best]), with_range(s.band_minus_outside, 2, true)});
     better = better || s.band_minus_outside.low > 0;
     worse = worse || s.band_minus_outside.high < 0;
     f.effect = (f.effect.empty() ? "best G " : f.effect + ", ") + fmt::format("{} at C {}", s.groups[s.best], width);
@@ -78,8 +79,10 @@ Finding judge_band(Lab& lab, const std::vector<int64_t>& widths, int64_t from, i
   f.seeds = std::to_string(lab.seeds(k));
   f.n = "10000";
   f.tables.push_back(table);
-  f.why = "G = 1 is the standard layer with 4 heads; every grouped layer has one head per group and the same parameters. The "
-          "best of each side is chosen on the same seeds, which favours neither.";
+  f.why =
+      "G = 1 is the standard layer with 4 heads; every grouped layer has one head per group and the same parameters. "
+      "The "
+      "best of each side is chosen on the same seeds, which favours neither.";
   return f;
 }
 

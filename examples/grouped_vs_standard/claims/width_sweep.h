@@ -8,13 +8,14 @@ namespace comparison {
 
 struct WidthSweep {
   int64_t width = 0;
-  std::vector<int64_t> groups{};        ///< 1 stands for the standard layer
-  std::vector<Comparison> against{};    ///< each against the standard layer, at equal parameters
+  std::vector<int64_t> groups{};                        ///< 1 stands for the standard layer
+  std::vector<Comparison> against{};                    ///< each against the standard layer, at equal parameters
   size_t best = 0, best_in_band = 0, best_outside = 0;  ///< positions, by mean accuracy
-  Interval band_minus_outside{};        ///< best inside the advised band minus best outside, over the same seeds
+  Interval band_minus_outside{};  ///< best inside the advised band minus best outside, over the same seeds
 };
 
-/// One layer, 7x7 patches, 400 steps (200 above a width of 256, for the time they take); G = 1 (standard), 2, 4, 8, 16, one head per group (standard: 4 heads).
+/// One layer, 7x7 patches, 400 steps (200 above a width of 256, for the time they take); G = 1 (standard), 2, 4, 8, 16,
+/// one head per group (standard: 4 heads).
 WidthSweep width_sweep(Lab& lab, int64_t width, int64_t from, int64_t to, int64_t k);
 
 /// The claim that `from` to `to` groups are best at these widths. Holds if at every width the best in the band is not

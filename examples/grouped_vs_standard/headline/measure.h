@@ -25,8 +25,8 @@ struct Speed {
   std::vector<double> rates[2];  ///< steps per second of paired blocks
 };
 
-/// Interleaved blocks (A B B A ...) of about `steps` steps after a warm-up of ten steps each. keep_going(done share) may
-/// stop it early.
+/// Interleaved blocks (A B B A ...) of about `steps` steps after a warm-up of ten steps each. keep_going(done share)
+/// may stop it early.
 Speed measure_speed(const Setting& a, const Setting& b, int64_t blocks, int64_t steps = 20,
                     const std::function<bool(double share)>& keep_going = {});
 

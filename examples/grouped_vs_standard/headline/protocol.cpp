@@ -13,9 +13,8 @@ std::vector<Arm> make_arms(const Protocol& p, Match match) {
                            .validation = p.validation},
                   .model = {},
                   .training = {.steps = p.steps, .batch = p.batch, .lr = p.lr}};
-  examples::ClassifierOptions standard{.attention = tutti::nn::MultiHeadAttentionOptions{.num_heads = p.heads},
-                                       .dim = p.dim,
-                                       .layers = p.layers};
+  examples::ClassifierOptions standard{
+      .attention = tutti::nn::MultiHeadAttentionOptions{.num_heads = p.heads}, .dim = p.dim, .layers = p.layers};
   standard.hidden.assign(static_cast<size_t>(p.layers), std::llround(p.ratio * static_cast<double>(p.dim)));
   standard = completed(standard, *make_task(setting.task));
   const auto models = match_arms(standard, {.num_heads = p.heads, .groups = p.groups}, match);

@@ -1,5 +1,5 @@
-// The settings of the headline comparison, written down before it was run; the same for both arms. README.md says how the
-// learning rate was chosen (on validation images, the same trials for both arms).
+// The settings of the headline comparison, written down before it was run; the same for both arms. README.md says how
+// the learning rate was chosen (on validation images, the same trials for both arms).
 #pragma once
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ struct Article {
 
 struct Protocol {
   int64_t patch = 4, dim = 64, heads = 4, groups = 4, layers = 2;  // Fashion-MNIST in patches of this side
-  double ratio = 4;  // feed-forward width of the standard arm over dim
+  double ratio = 4;                                                // feed-forward width of the standard arm over dim
   int64_t training_images = 1000, test_images = 0;  // drawn per seed and shared by the arms; 0: all 10 000
   bool validation = false;  // test on 5000 images set apart from the training set instead: for tuning
   int64_t batch = 50, steps = 1200;

@@ -63,10 +63,10 @@ std::string table(const HeadlineResult& f) {
       "{}; {} of {} seeds finished in {:.0f} s.\n\n",
       f.data, p.training_images,
       f.outcomes[0].empty() ? p.test_images : static_cast<int64_t>(f.outcomes[0][0].correct.size()),
-      p.validation ? "validation" : "test", p.patch, p.patch, (28 / p.patch) * (28 / p.patch), p.dim, p.layers, p.heads, p.groups,
-      p.steps, p.batch, p.lr, f.arms[0].setting.training.weight_decay,
-      p.augment ? "random shifts of up to 2 pixels and mirroring" : "no augmentation", f.match,
-      f.environment, f.seeds.size(), f.seeds_wanted, f.seconds);
+      p.validation ? "validation" : "test", p.patch, p.patch, (28 / p.patch) * (28 / p.patch), p.dim, p.layers, p.heads,
+      p.groups, p.steps, p.batch, p.lr, f.arms[0].setting.training.weight_decay,
+      p.augment ? "random shifts of up to 2 pixels and mirroring" : "no augmentation", f.match, f.environment,
+      f.seeds.size(), f.seeds_wanted, f.seconds);
 
   out += line("", "article", "", "", "this run", "", "", "");
   out += line("measure", "standard", "grouped", "ratio", "standard", "grouped", "ratio/diff. [95 %]", "verdict");

@@ -70,7 +70,8 @@ std::string short_name(const examples::AttentionChoice& attention) {
   const json j = json_of(attention);
   std::string text = j["kind"].get<std::string>();
   for (const auto& [name, value] : j.items())
-    if (name != "kind") text += fmt::format(", {} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
+    if (name != "kind")
+      text += fmt::format(", {} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
   return text;
 }
 

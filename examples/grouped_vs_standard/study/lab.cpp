@@ -39,7 +39,8 @@ double guess_seconds(const Setting& setting) {
   const auto model = completed(setting.model, *make_task(setting.task));
   const double c = static_cast<double>(model.dim), t = static_cast<double>(model.tokens);
   double flops = 0;
-  for (int64_t hidden : model.hidden) flops += 2 * t * (4 * c * c + 2 * c * static_cast<double>(hidden)) + 4 * t * t * c;
+  for (int64_t hidden : model.hidden)
+    flops += 2 * t * (4 * c * c + 2 * c * static_cast<double>(hidden)) + 4 * t * t * c;
   const double samples = static_cast<double>(setting.training.steps * setting.training.batch);
   return 3 * flops * samples / 1e10 + 0.5;
 }
@@ -122,8 +123,8 @@ void Lab::run_missing(int workers, int threads) {
     const auto show = [&](const std::vector<bool>& finished) {
       double done = before;
       for (size_t i = 0; i < cells.size(); ++i) done += finished[i] ? cells[i].second.cost / processes : 0;
-      progress.update(done, fmt::format("{} of {} cells", std::count(finished.begin(), finished.end(), true),
-                                        cells.size()));
+      progress.update(done,
+                      fmt::format("{} of {} cells", std::count(finished.begin(), finished.end(), true), cells.size()));
     };
     for (int64_t i : run_in_processes(static_cast<int64_t>(cells.size()), processes, work, show))
       failed.push_back(cells[static_cast<size_t>(i)].second.key.dump());

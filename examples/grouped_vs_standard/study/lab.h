@@ -1,5 +1,5 @@
-// The lab: where claims ask for results. What has been measured before comes from the store; what has not is noted, made
-// side by side in several processes, stored, and the claim is asked again.
+// The lab: where claims ask for results. What has been measured before comes from the store; what has not is noted,
+// made side by side in several processes, stored, and the claim is asked again.
 #pragma once
 #include <functional>
 #include <map>
@@ -18,9 +18,9 @@ enum class Run {
 
 /// One result to be made.
 struct Cell {
-  nlohmann::json key;                   ///< what it is the result of; kept beside it
+  nlohmann::json key;  ///< what it is the result of; kept beside it
   std::function<nlohmann::json()> work;
-  double cost = 1;                      ///< about how long it takes, in seconds
+  double cost = 1;  ///< about how long it takes, in seconds
   Run run = Run::shared;
 };
 
@@ -45,8 +45,8 @@ class Lab {
   const std::map<std::string, Cell>& missing() const { return missing_; }
   void start_pass() { missing_.clear(); }
 
-  /// Makes what is missing: shared cells on `workers` processes of one thread, then exclusive ones on `threads` threads.
-  /// Prints progress with the time left. IoError if cells failed, naming them; what was made is kept.
+  /// Makes what is missing: shared cells on `workers` processes of one thread, then exclusive ones on `threads`
+  /// threads. Prints progress with the time left. IoError if cells failed, naming them; what was made is kept.
   void run_missing(int workers, int threads);
 
   /// Seconds that the stored cells took, of those asked for in this pass.

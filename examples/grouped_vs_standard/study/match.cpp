@@ -110,7 +110,8 @@ Cost cost_of(const ClassifierOptions& o) {
   const double embedding = mapped ? static_cast<double>(o.inputs) * c / (two_parts ? 2 : 1) : 0;
   const double table = o.embedding == examples::Embedding::symbols ? static_cast<double>(o.symbols) * c : 0;
   const double head = c * static_cast<double>(o.classes);
-  double parameters = embedding + (embedding > 0 ? c : 0) + table + t * c + 2 * c + head + static_cast<double>(o.classes);
+  double parameters =
+      embedding + (embedding > 0 ? c : 0) + table + t * c + 2 * c + head + static_cast<double>(o.classes);
   cost.forward_flops = 2 * (t * embedding + head);
   for (int64_t width : o.hidden) {
     const double hidden = static_cast<double>(width);

@@ -17,14 +17,14 @@ enum class Match {
 Match match_from(const std::string& name);  ///< ValueError naming them
 std::string name_of(Match match);
 
-/// {standard, grouped} from the standard model and the grouped layer's options. Every mode but same_width closes its gap
-/// by the integer widths of the feed-forward, spread over the layers.
+/// {standard, grouped} from the standard model and the grouped layer's options. Every mode but same_width closes its
+/// gap by the integer widths of the feed-forward, spread over the layers.
 std::array<examples::ClassifierOptions, 2> match_arms(const examples::ClassifierOptions& standard,
                                                       const tutti::nn::GroupedMultiHeadAttentionOptions& grouped,
                                                       Match match);
 
-/// The arm with its feed-forward widths changed so that the whole model has about `parameters`: the total width changes by
-/// round(gap / (2 C + 1)), the remainder of which goes to the first layers.
+/// The arm with its feed-forward widths changed so that the whole model has about `parameters`: the total width changes
+/// by round(gap / (2 C + 1)), the remainder of which goes to the first layers.
 examples::ClassifierOptions close_gap(examples::ClassifierOptions arm, int64_t parameters);
 
 /// Parameters of the whole model, counted by the modules themselves (a random mask's zeros do not count).
@@ -33,7 +33,7 @@ int64_t parameters_of(const examples::ClassifierOptions& model);
 /// By the article's formulae, for the standard and the grouped layer.
 struct Cost {
   int64_t parameters = 0;
-  double forward_flops = 0;      ///< of one sample: 2 per multiply-add of all matrix products; a training step is 3 times
+  double forward_flops = 0;  ///< of one sample: 2 per multiply-add of all matrix products; a training step is 3 times
   double activation_floats = 0;  ///< kept for backward per sample in the blocks: (4 + 4 e + 2 r) T C a block
 };
 Cost cost_of(const examples::ClassifierOptions& model);

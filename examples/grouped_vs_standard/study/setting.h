@@ -11,11 +11,11 @@ namespace comparison {
 struct TrainingOptions {
   int64_t steps = 400, batch = 50;
   double lr = 3e-3, weight_decay = 0.05;
-  double warmup = 0.05;         ///< share of the steps in which the rate rises linearly; then cosine to 0
-  bool constant_rate = false;   ///< no cosine: the rate stays
-  int64_t evaluations = 0;      ///< tests on the way, evenly spaced, on the first `evaluation_items` test samples
+  double warmup = 0.05;        ///< share of the steps in which the rate rises linearly; then cosine to 0
+  bool constant_rate = false;  ///< no cosine: the rate stays
+  int64_t evaluations = 0;     ///< tests on the way, evenly spaced, on the first `evaluation_items` test samples
   int64_t evaluation_items = 2000;
-  double flops_penalty = 0;     ///< times the layers' mean FLOPs share, added to the loss (dynamic groups)
+  double flops_penalty = 0;  ///< times the layers' mean FLOPs share, added to the loss (dynamic groups)
 };
 
 struct Setting {

@@ -142,8 +142,7 @@ nlohmann::json json_of(const Outcome& o) {
     bits += digits[digit];
   }
   std::vector<float> losses(o.losses.begin(), o.losses.end());
-  return {{"items", o.correct.size()}, {"correct", bits},
-          {"losses", losses},          {"curve", o.curve},
+  return {{"items", o.correct.size()},          {"correct", bits},           {"losses", losses}, {"curve", o.curve},
           {"train_accuracy", o.train_accuracy}, {"parameters", o.parameters}};
 }
 

@@ -12,7 +12,7 @@ struct Outcome {
   std::vector<double> curve;     ///< test accuracy (percent) at the evaluations on the way
   double train_accuracy = 0;     ///< percent, of the training samples without augmentation, at the end
   int64_t parameters = 0;
-  double accuracy() const;       ///< percent
+  double accuracy() const;  ///< percent
 };
 nlohmann::json json_of(const Outcome& outcome);
 Outcome outcome_from(const nlohmann::json& j);

@@ -95,12 +95,11 @@ Task fashion(const TaskSpec& spec) {
     if (order.defined()) pixels = index_select(reshape(pixels, {-1, side * side}), 1, order);
     return patches(standardised(pixels), patch);
   };
-  task.source =
-      message("Fashion-MNIST (Xiao et al. 2017, MIT licence; Debian package dataset-fashion-mnist): ", n, " of ",
-              available, " training images a seed, ", spec.validation ? held_apart : test_set,
-              spec.validation ? " validation" : " test", " images, 28x28 grey, 10 classes",
-              spec.variant.empty() ? "" : "; random shifts of up to 2 pixels and mirroring",
-              spec.shuffled ? "; pixels permuted" : "");
+  task.source = message("Fashion-MNIST (Xiao et al. 2017, MIT licence; Debian package dataset-fashion-mnist): ", n,
+                        " of ", available, " training images a seed, ", spec.validation ? held_apart : test_set,
+                        spec.validation ? " validation" : " test", " images, 28x28 grey, 10 classes",
+                        spec.variant.empty() ? "" : "; random shifts of up to 2 pixels and mirroring",
+                        spec.shuffled ? "; pixels permuted" : "");
   return task;
 }
 
