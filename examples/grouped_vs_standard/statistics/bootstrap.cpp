@@ -1,6 +1,7 @@
 #include "grouped_vs_standard/statistics/bootstrap.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -27,26 +28,46 @@ Resampled summary(double value, std::vector<double> resampled) {
   return {{value, at(0.025), at(0.975)}, std::min(1.0, p)};
 }
 
-/// Bootstrap of the mean of x[seed][item], in percent: seeds are drawn, then items (one draw of items for all seeds,
-/// since they share the test set).
-Resampled two_level(const std::vector<std::vector<int>>& x) {
+/// Bytes in words of eight, so that seeds are added eight items at a time.
+using Packed = std::vector<uint64_t>;
+
+Packed packed(const std::vector<uint8_t>& bytes) {
+  Packed words((bytes.size() + 7) / 8, 0);
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+/// Bootstrap of the mean of x[seed][item] - offset, in percent: seeds are drawn, then items (one draw of items for all
+/// seeds, since they share the test set). x is 0, 1 or 2.
+Resampled two_level(const Correct& x, int offset) {
   const size_t seeds = x.size(), items = x[0].size();
+  if (seeds > 127) throw tutti::ValueError(tutti::message("bootstrap: ", seeds, " seeds; at most 127 add up in a byte"));
+  std::vector<Packed> rows;
   double sum = 0;
-  for (const auto& row : x) sum += std::accumulate(row.begin(), row.end(), 0.0);
+  for (const auto& row : x) {
+    sum += std::accumulate(row.begin(), row.end(), 0.0);
+    rows.push_back(packed(row));
+  }
+  const auto percent = [&](double total) { return 100.0 * (total / static_cast<double>(seeds * items) - offset); };
   std::mt19937_64 random(seed);
   std::vector<double> resampled;
-  std::vector<int> totals(items);
+  Packed totals(rows[0].size());
+  const auto* bytes = reinterpret_cast<const uint8_t*>(totals.data());
   for (int d = 0; d < bootstrap_draws; ++d) {
-    std::fill(totals.begin(), totals.end(), 0);
+    std::fill(totals.begin(), totals.end(), uint64_t{0});
     for (size_t s = 0; s < seeds; ++s) {
-      const auto& row = x[below(random, seeds)];
-      for (size_t i = 0; i < items; ++i) totals[i] += row[i];
+      const Packed& row = rows[below(random, seeds)];
+      for (size_t i = 0; i < row.size(); ++i) totals[i] += row[i];  // no byte exceeds 254, so none carries over
     }
     int64_t drawn = 0;
-    for (size_t i = 0; i < items; ++i) drawn += totals[below(random, items)];
-    resampled.push_back(100.0 * static_cast<double>(drawn) / static_cast<double>(seeds * items));
+    for (size_t i = 0; i < items; i += 2) {  // two indices from one number
+      const uint64_t r = random();
+      drawn += bytes[(r >> 32) * items >> 32];
+      if (i + 1 < items) drawn += bytes[(r & 0xffffffff) * items >> 32];
+    }
+    resampled.push_back(percent(static_cast<double>(drawn)));
   }
-  return summary(100.0 * sum / static_cast<double>(seeds * items), std::move(resampled));
+  return summary(percent(sum), std::move(resampled));
 }
 
 void check_same(const char* what, size_t a, size_t b) {
@@ -90,19 +111,17 @@ Resampled bootstrap_difference(const Correct& a, const Correct& b) {
   check("paired_difference", b);
   check_same("paired_difference: seeds", a.size(), b.size());
   check_same("paired_difference: items", a[0].size(), b[0].size());
-  std::vector<std::vector<int>> difference(a.size());
+  Correct difference(a.size());  // and one, so that it is not negative
   for (size_t s = 0; s < a.size(); ++s)
-    for (size_t i = 0; i < a[s].size(); ++i) difference[s].push_back(int{b[s][i]} - int{a[s][i]});
-  return two_level(difference);
+    for (size_t i = 0; i < a[s].size(); ++i) difference[s].push_back(static_cast<uint8_t>(1 + b[s][i] - a[s][i]));
+  return two_level(difference, 1);
 }
 
 Interval paired_difference(const Correct& a, const Correct& b) { return bootstrap_difference(a, b).interval; }
 
 Interval mean_accuracy(const Correct& correct) {
   check("mean_accuracy", correct);
-  std::vector<std::vector<int>> x;
-  for (const auto& row : correct) x.emplace_back(row.begin(), row.end());
-  return two_level(x).interval;
+  return two_level(correct, 0).interval;
 }
 
 Interval ratio(const std::vector<double>& a, const std::vector<double>& b) {
