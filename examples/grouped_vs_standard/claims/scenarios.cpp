@@ -41,13 +41,20 @@ const Entry entries[] = {
     {"splice", [] { return on("DNA splice junctions", {.name = "splice"}, 2, 300, 10, true); }},
     {"mnist1d", [] { return on("MNIST-1D", {.name = "mnist1d"}, 2, 800, 5, false, false); }},
     {"clevr_relational",
-     [] { return asking(on("Sort-of-CLEVR, relational", {.name = "sort_of_clevr", .variant = "relational"}, 2, 1500, 5, false, false)); }},
+     [] {
+       return asking(on("Sort-of-CLEVR, relational", {.name = "sort_of_clevr", .variant = "relational"}, 2, 1500, 5,
+                        false, false));
+     }},
     {"clevr_other",
-     [] { return asking(on("Sort-of-CLEVR, non-relational", {.name = "sort_of_clevr", .variant = "non_relational"}, 2, 1500, 5, false, false)); }},
+     [] {
+       return asking(on("Sort-of-CLEVR, non-relational", {.name = "sort_of_clevr", .variant = "non_relational"}, 2,
+                        1500, 5, false, false));
+     }},
     {"cells", [] { return on("cells (microscopy)", {.name = "cells"}, 2, 200, 20, true); }},
     {"arrhythmia", [] { return on("arrhythmia (ECG)", {.name = "arrhythmia"}, 2, 300, 10, true); }},
     {"pixels196", [] { return on("Fashion-MNIST, 2x2 (T 196)", {.name = "fashion", .patch = 2}, 1, 400, 5); }},
-    {"recall", [] { return asking(on("associative recall, T 64", {.name = "recall", .length = 64}, 2, 1500, 3, false, false)); }},
+    {"recall",
+     [] { return asking(on("associative recall, T 64", {.name = "recall", .length = 64}, 2, 1500, 3, false, false)); }},
 };
 
 }  // namespace
