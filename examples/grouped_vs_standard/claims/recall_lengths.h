@@ -9,8 +9,8 @@ namespace comparison {
 inline constexpr std::array<int64_t, 3> recall_lengths = {64, 128, 256};
 inline constexpr int64_t recall_seeds = 3;
 
-/// The scenario "recall" at a length, with 600 steps at each: lengths then differ in nothing else, and 256 tokens take
-/// minutes, not hours.
+/// The scenario "recall" at a length, with 600 steps at each: the lengths then differ in nothing else, and 256 tokens
+/// take minutes.
 inline Setting recall_setting(int64_t length) {
   Setting s = scenario("recall").standard;
   s.task.length = length;
