@@ -35,6 +35,12 @@ if [ ${#small[@]} -gt 0 ]; then
   [ $status -eq 130 ] || fail "interrupted: exit status $status"
   expect "Interrupted" "$(cat "$folder/interrupted")"
 fi
+# The claims: all are listed, an exact one holds, and what does not exist is refused by name.
+list=$("$bin/grouped_vs_standard" claims --list)
+for number in $(seq 1 41); do expect "C$(printf %-3s $number)" "$list"; done
+expect "holds: equal in all nine" "$("$bin/grouped_vs_standard" claims --only C8,7 --results "$folder/results")"
+refuse "no such claim; they are C1 to C41" "$bin/grouped_vs_standard" claims --only C99 --results "$folder/results"
+refuse "leave --only away" "$bin/grouped_vs_standard" claims --only C8 --report "$folder" --results "$folder/results"
 refuse "no such folder" "$bin/grouped_vs_standard" --data "$folder/none"
 refuse "must divide 28" "$bin/grouped_vs_standard" --patch 5
 refuse "expected same_width, equal_ffn" "$bin/grouped_vs_standard" --match none
