@@ -47,7 +47,7 @@ Claim c25() {
   return {
       25, "It suits long sequences, where groups catch local dependencies.",
       "Gain over the standard layer against T: Fashion-MNIST in patches of 7, 4, 2 (T 16, 49, 196; one layer, 400 "
-      "steps) and associative recall over 64, 128, 256 tokens (600 steps each); dense, and the images with a sliding "
+      "steps) and associative recall over 64 and 128 tokens (600 steps each); dense, and the images with a sliding "
       "window of T/4 too. Effect: the gain at the largest T minus that at the smallest, dense, for both. Holds if it "
       "is above 0 for both; refuted if for both it is below 0 or inside +-1 point; else undecided.",
       [](Lab& lab) {

@@ -11,7 +11,7 @@ namespace comparison {
 Claim c38();
 Claim c38() {
   return {38, "Global modelling is kept while local features are strengthened.",
-          "Associative recall, grouped minus standard: the scenario (64 tokens, 1500 steps), and 64, 128 and 256 "
+          "Associative recall, grouped minus standard: the scenario (64 tokens, 1500 steps), and 64 and 128 "
           "tokens after 600 steps. Holds if at most 1 point is lost in each (low > -1); refuted if in some row grouped "
           "is worse (high < 0) without that; else undecided. (Local features: C2.)",
           [](Lab& lab) {

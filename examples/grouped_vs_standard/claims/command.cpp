@@ -17,7 +17,7 @@ namespace {
 struct Options {
   std::string results = "claims-results", report, commit = "unknown";
   std::vector<std::string> only;
-  bool quick = false, list = false;
+  bool quick = false, list = false, plan = false;
   int workers = 0;
   examples::ProgramOptions program;
 };
@@ -49,6 +49,23 @@ void print(const Finding& f) {
   if (!f.why.empty()) fmt::print("    {}\n", f.why);
 }
 
+/// What each claim still needs. Claims share results, so the sum over claims is more than the whole.
+void print_plan(Lab& lab, const std::vector<Claim>& claims, int workers) {
+  const auto missing = [&](const std::string& name) {
+    double seconds = 0;
+    for (const auto& [path, cell] : lab.missing()) seconds += cell.cost / (cell.run == Run::shared ? workers : 1);
+    fmt::print("{:<6}{:>5} results missing, about {:.1f} minutes\n", name, lab.missing().size(), seconds / 60);
+  };
+  for (const Claim& claim : claims) {
+    lab.start_pass();
+    claim.judge(lab);
+    missing(fmt::format("C{}", claim.number));
+  }
+  lab.start_pass();
+  for (const Claim& claim : claims) claim.judge(lab);
+  missing("all");
+}
+
 int run(const Options& o) {
   const std::vector<Claim> claims = chosen(o);
   if (o.list) {
@@ -66,6 +83,10 @@ int run(const Options& o) {
   std::fflush(stdout);
 
   Lab lab(o.results, o.quick);
+  if (o.plan) {
+    print_plan(lab, claims, workers);
+    return 0;
+  }
   std::vector<Finding> findings;
   for (;;) {  // a claim may ask for more when it has seen its first results
     lab.start_pass();
@@ -95,6 +116,7 @@ std::function<int()> add_claims(CLI::App& command) {
   auto o = std::make_shared<Options>();
   command.add_option("--only", o->only, "Only these claims: C30, or 30; several may be named")->delimiter(',');
   command.add_flag("--list", o->list, "Print the claims and how each is tested, and run nothing");
+  command.add_flag("--plan", o->plan, "Print what is still missing and about how long it takes, and run nothing");
   command.add_flag("--quick", o->quick, "About a third of the seeds; verdicts say 'below protocol'");
   command.add_option("--results", o->results, "Folder in which results are kept; a run continues from what is there")
       ->capture_default_str();

@@ -6,7 +6,7 @@
 
 namespace comparison {
 
-inline constexpr std::array<int64_t, 3> recall_lengths = {64, 128, 256};
+inline constexpr std::array<int64_t, 2> recall_lengths = {64, 128};
 inline constexpr int64_t recall_seeds = 3;
 
 /// The scenario "recall" at a length, with 600 steps at each: the lengths then differ in nothing else, and 256 tokens

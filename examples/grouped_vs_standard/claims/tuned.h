@@ -13,7 +13,7 @@ struct TunedHeadline {
 };
 
 /// Four rates, two seeds (101 and 102) each, on training images set apart; the best mean decides. While trials are
-/// missing, the rates are base::headline_tuned()'s.
+/// missing, and in a quick run, which makes none, the rates are base::headline_tuned()'s.
 TunedHeadline tuned_headline(Lab& lab);
 
 /// Its comparison on the test images, ten seeds. Not asked for before the trials are there.

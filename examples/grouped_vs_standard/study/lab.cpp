@@ -34,7 +34,7 @@ Outcome blank(const Setting& setting) {
   return o;
 }
 
-/// Seconds that a run takes on one thread, roughly: what the progress bar needs. A cached guess of 10 GFLOP/s.
+/// Seconds that a run takes on one thread, roughly: what the progress bar needs. At 40 GFLOP/s.
 double guess_seconds(const Setting& setting) {
   const auto model = completed(setting.model, *make_task(setting.task));
   const double c = static_cast<double>(model.dim), t = static_cast<double>(model.tokens);
@@ -42,7 +42,7 @@ double guess_seconds(const Setting& setting) {
   for (int64_t hidden : model.hidden)
     flops += 2 * t * (4 * c * c + 2 * c * static_cast<double>(hidden)) + 4 * t * t * c;
   const double samples = static_cast<double>(setting.training.steps * setting.training.batch);
-  return 3 * flops * samples / 1e10 + 0.5;
+  return 3 * flops * samples / 4e10 + 1;
 }
 
 }  // namespace
