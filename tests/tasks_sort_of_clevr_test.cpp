@@ -162,7 +162,44 @@ TEST_CASE("sort_of_clevr: the question beside every patch", "[sort_of_clevr]") {
   REQUIRE(fingerprint(contiguous(slice(a, 2, 0, vision))) == fingerprint(contiguous(slice(b, 2, 0, vision))));
   const Tensor question = slice(slice(a, 2, vision, inputs), 1, 0, 1);
   for (int64_t t = 0; t < plain->tokens; ++t)
-    REQUIRE(fingerprint(contiguous(slice(slice(b, 2, vision, inputs), 1, t, t + 1))) == fingerprint(contiguous(question)));
+    REQUIRE(fingerprint(contiguous(slice(slice(b, 2, vision, inputs), 1, t, t + 1))) ==
+            fingerprint(contiguous(question)));
+}
+
+TEST_CASE("sort_of_clevr: objects described instead of drawn", "[sort_of_clevr]") {
+  for (const std::string sort : {"relational", "non_relational"}) {
+    const Task& task = *make_task({.name = "sort_of_clevr", .variant = sort + "_objects", .train = 500});
+    const Split split = task.sample(1).train;
+    const Split drawn = make_task({.name = "sort_of_clevr", .variant = sort, .train = 500})->sample(1).train;
+    REQUIRE(fingerprint(split.x) == fingerprint(drawn.x));
+    REQUIRE(fingerprint(split.y) == fingerprint(drawn.y));
+    const Tensor tokens = task.tokens_of(split.x, true);
+    REQUIRE(tokens.shape() == Dims{500, 7, 22});
+    REQUIRE(task.inputs == 22);
+    REQUIRE(task.first_part == 10);
+    const auto x = split.x.to_vector<uint8_t>();
+    const auto* token = tokens.data<float>();
+    int wrong = 0;
+    for (size_t i = 0; i < 500; ++i) {
+      std::array<float, 22> question{};
+      question[10 + x[20 * i + 18]] = question[16 + x[20 * i + 19]] = 1;
+      wrong += !std::equal(question.begin(), question.end(), token);
+      token += 22;
+      for (size_t o = 0; o < 6; ++o, token += 22) {
+        std::array<float, 22> object{};
+        object[o] = object[6 + x[20 * i + 3 * o + 2]] = 1;
+        wrong += !std::equal(object.begin(), object.begin() + 8, token) ||
+                 !std::equal(object.begin() + 10, object.end(), token + 10);
+        for (size_t k : {0u, 1u}) wrong += std::lround(20 * token[8 + k] + 37) != x[20 * i + 3 * o + k];
+      }
+    }
+    REQUIRE(wrong == 0);
+  }
+  REQUIRE_THROWS_WITH(make_task({.name = "sort_of_clevr", .variant = "relational_objects", .patch = 13}),
+                      "task sort_of_clevr: patch is 13, but this task has none; leave it at 0");
+  REQUIRE_THROWS_WITH(
+      make_task({.name = "sort_of_clevr", .variant = "objects"}),
+      Contains("task sort_of_clevr: variant 'objects' is none of ''") && Contains("relational_objects"));
 }
 
 TEST_CASE("sort_of_clevr: the same bits everywhere, other ones for other seeds", "[sort_of_clevr]") {

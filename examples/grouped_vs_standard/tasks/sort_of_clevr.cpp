@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "grouped_vs_standard/tasks/draws.h"
 #include "grouped_vs_standard/tasks/options.h"
@@ -16,7 +17,8 @@ namespace {
 
 constexpr uint32_t task_number = 5;
 constexpr int side = 75, radius = 5, objects = 6, kinds = 6, questions_of_a_sort = 10;
-constexpr int64_t columns = 3 * objects + 2, codes = objects + kinds;
+constexpr int64_t columns = 3 * objects + 2, codes = objects + kinds, description = objects + 4;
+constexpr float middle = 37, spread = 20;  // of a coordinate
 constexpr int64_t yes = 0, no = 1, square = 2, count_of_none = 4;
 
 // Red, green, blue, orange, grey, yellow; white is the ground.
@@ -114,30 +116,77 @@ Tensor drawn(const Tensor& compact, int64_t p, bool beside) {
   return Tensor::from(y, {batch, tokens, inputs});
 }
 
+/// Question and described objects [B, 1 + 6, 10 + 12].
+Tensor described(const Tensor& compact) {
+  const Tensor dense = contiguous(compact);
+  const auto* x = dense.data<uint8_t>();
+  const int64_t batch = dense.size(0), tokens = 1 + objects, inputs = description + codes;
+  std::vector<float> y(static_cast<size_t>(batch * tokens * inputs));
+  for (int64_t i = 0; i < batch; ++i, x += columns) {
+    float* token = y.data() + i * tokens * inputs;
+    token[description + x[columns - 2]] = 1;
+    token[description + objects + x[columns - 1]] = 1;
+    for (int64_t o = 0; o < objects; ++o) {
+      token += inputs;
+      token[o] = 1;
+      token[objects + x[3 * o + 2]] = 1;
+      for (int64_t k = 0; k < 2; ++k) token[objects + 2 + k] = (static_cast<float>(x[3 * o + k]) - middle) / spread;
+    }
+  }
+  return Tensor::from(y, {batch, tokens, inputs});
+}
+
+/// The questions that a variant keeps, and in which form its tokens are.
+struct Form {
+  Sorts sorts{true, true};
+  bool beside = false, objects = false;
+};
+
+Form form_of(const TaskSpec& spec) {
+  const std::map<std::string, Form> forms = {
+      {"", {}},
+      {"relational", {{true, false}}},
+      {"non_relational", {{false, true}}},
+      {"relational_beside", {{true, false}, true}},
+      {"relational_objects", {{true, false}, false, true}},
+      {"non_relational_objects", {{false, true}, false, true}},
+  };
+  std::vector<std::string> names;
+  for (const auto& [name, form] : forms) names.push_back(name);
+  const auto form = forms.find(spec.variant);
+  check(spec, {.variants = names, .patch = form == forms.end() || !form->second.objects});
+  return form->second;
+}
+
 }  // namespace
 
 Task sort_of_clevr(const TaskSpec& spec) {
-  check(spec, {.variants = {"", "relational", "non_relational", "relational_beside"}, .patch = true});
-  const bool beside = spec.variant == "relational_beside";
-  const Sorts sorts{spec.variant != "non_relational", spec.variant != "relational" && !beside};
+  const Form form = form_of(spec);
+  const Sorts sorts = form.sorts;
   Task task{.spec = spec, .classes = 10};
   if (spec.train == 0) task.spec.train = 2000 * sorts.questions();
-  if (spec.patch == 0) task.spec.patch = 13;
-  const int64_t p = task.spec.patch, n = (side + p - 1) / p;
-  if (p < 3 || p > side) throw ValueError(message("task sort_of_clevr: patch is ", p, "; expected 3 to 75"));
   if (task.spec.train % sorts.questions() != 0)
     throw ValueError(message("task sort_of_clevr: train is ", task.spec.train, "; it must be a multiple of ",
                              sorts.questions(), ", the questions of an image"));
-  task.tokens = 1 + n * n;
-  task.inputs = 3 * p * p + codes;
-  task.first_part = 3 * p * p;
+  if (form.objects) {
+    task.tokens = 1 + objects;
+    task.first_part = description;
+    task.tokens_of = [](const Tensor& x, bool) { return described(x); };
+  } else {
+    if (spec.patch == 0) task.spec.patch = 13;
+    const int64_t p = task.spec.patch, n = (side + p - 1) / p;
+    if (p < 3 || p > side) throw ValueError(message("task sort_of_clevr: patch is ", p, "; expected 3 to 75"));
+    task.tokens = 1 + n * n;
+    task.first_part = 3 * p * p;
+    task.tokens_of = [p, beside = form.beside](const Tensor& x, bool) { return drawn(x, p, beside); };
+  }
+  task.inputs = task.first_part + codes;
   const Split test = generate(part_key(task_number, spec.validation ? Part::validation : Part::test), sorts, 500);
   for (uint8_t kind : reshape(slice(test.x, 1, columns - 1, columns), {-1}).to_vector<uint8_t>())
     task.relational.push_back(kind >= 3);
   task.sample = [images = task.spec.train / sorts.questions(), sorts, test](uint64_t seed) {
     return Sample{generate(part_key(task_number, Part::train, seed), sorts, images), test};
   };
-  task.tokens_of = [p, beside](const Tensor& x, bool) { return drawn(x, p, beside); };
   task.source = message("Sort-of-CLEVR (Santoro et al. 2017), generated: ", task.spec.train / sorts.questions(),
                         " training images a seed, 500 test images, ", sorts.questions(), " questions each",
                         spec.variant.empty() ? "" : " (" + spec.variant + ")");

@@ -17,10 +17,14 @@ namespace comparison {
 ///
 /// A sample is an image and a question; 40000 training samples by default (2000 images; the authors have 9800), other
 /// ones for every seed, 10000 test samples (500 images). train must be a multiple of the questions of an image: 20.
-/// Variants: "relational" and "non_relational" keep the questions of one sort (10 of an image);
-/// "relational_beside" is "relational" with the question's codes in every token, beside the patch's pixels. x is uint8 [N, 20]:
-/// column, row and shape of each object, colour and kind; tokens_of draws the image. Published (relational questions):
-/// CNN with MLP 63 %, relation network 94.
+/// x is uint8 [N, 20]: column, row and shape of each object, colour and kind; tokens_of draws the image. Published
+/// (relational questions): CNN with MLP 63 %, relation network 94.
+///
+/// Variants: "relational" and "non_relational" keep the questions of one sort (10 of an image). "relational_beside":
+/// with the question's codes in every token, beside the patch's pixels. "relational_objects" and
+/// "non_relational_objects": tokens 1 to 6 are the objects instead of patches, in the order of colours, each described
+/// by colour (6 one-hot numbers), shape (2), column and row ((c - 37) / 20): T 7, inputs 10 + 12. These are learnt in a
+/// tenth of the work.
 Task sort_of_clevr(const TaskSpec& spec);
 
 }  // namespace comparison
