@@ -23,8 +23,7 @@ namespace comparison {
 /// Variants: "relational" and "non_relational" keep the questions of one sort (10 of an image). "relational_beside":
 /// with the question's codes in every token, beside the patch's pixels. "relational_objects" and
 /// "non_relational_objects": tokens 1 to 6 are the objects instead of patches, in the order of colours, each described
-/// by colour (6 one-hot numbers), shape (2), column and row ((c - 37) / 20): T 7, inputs 10 + 12. These are learnt in a
-/// tenth of the work.
+/// by colour (6 one-hot numbers), shape (2), column and row ((c - 37) / 20): T 7, inputs 10 + 12.
 Task sort_of_clevr(const TaskSpec& spec);
 
 }  // namespace comparison
