@@ -40,7 +40,7 @@ TEST_CASE("read_table: features, missing values, classes", "[tasks]") {
   const tutti_test::TemporaryFolder folder;
   const DataFolder other(folder / "");
   tutti_test::write_file(folder / "a.csv", "width,height,class\n1.5,?,0\n-2,4,1\n");
-  const Table table = read_table("a.csv", {.rows = 2, .features = 2, .classes = 2});
+  const DataTable table = read_table("a.csv", {.rows = 2, .features = 2, .classes = 2});
   REQUIRE(table.features.shape() == tutti::Dims{2, 2});
   REQUIRE(table.features.at({0, 0}) == 1.5);
   REQUIRE(std::isnan(table.features.at({0, 1})));

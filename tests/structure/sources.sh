@@ -40,6 +40,13 @@ for kernel in $(sed -nE 's/^struct ([a-z0-9_]+) : Kernel<.*/\1/p' backends/contr
   grep -qrwE "$kernel" tests/*_test.cpp || complain "no tests/*_test.cpp names the kernel $kernel"
 done
 
+# Two types of one name in one namespace: the linker keeps one's destructor for both, and the program crashes somewhere else.
+for folder in examples/common examples/grouped_vs_standard; do
+  for name in $(find $folder -name '*.h' | xargs sed -nE 's/^(struct|class|enum class) ([A-Za-z_]+) .*\{$/\2/p' | sort | uniq -d); do
+    complain "$folder defines $name in two headers"
+  done
+done
+
 # In CMake a ; parts a list and a [ joins one: CTest would run tests of other names, that is none, and pass.
 while read -r line; do
   complain "a test's name may not contain [ ] or ;: $line"

@@ -16,7 +16,7 @@ Task digits(const TaskSpec& spec) {
   if (p != 1 && p != 2 && p != 4)
     throw ValueError(
         message("task ", spec.name, ": patch is ", spec.patch, "; expected 1, 2 or 4 (images of 8x8 pixels)"));
-  const Table table = read_table("digits.csv.gz", {.rows = 1797, .features = 64, .classes = 10, .header = false});
+  const DataTable table = read_table("digits.csv.gz", {.rows = 1797, .features = 64, .classes = 10, .header = false});
   Tensor pixels = to(table.features / 16.0, DType::float32);
   if (spec.shuffled) pixels = index_select(pixels, 1, fixed_permutation(64));
 

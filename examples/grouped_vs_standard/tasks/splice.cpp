@@ -12,7 +12,7 @@ using namespace tutti;
 Task splice(const TaskSpec& spec) {
   check(spec, {.shuffled = true});
   const RowsOptions split{.test = 1186, .train = 400};
-  const Table table = read_table("splice.csv.gz", {.rows = 3186, .features = 60, .classes = 3});
+  const DataTable table = read_table("splice.csv.gz", {.rows = 3186, .features = 60, .classes = 3});
   Tensor letters = to(table.features, DType::int64);
   if (spec.shuffled) letters = index_select(letters, 1, fixed_permutation(60));
 

@@ -23,7 +23,7 @@ std::string data_file(const std::string& name) {
   throw IoError(name + ": not in " + places + "; the environment variable TUTTI_DATA can name another folder");
 }
 
-Table read_table(const std::string& name, const TableShape& shape) {
+DataTable read_table(const std::string& name, const TableShape& shape) {
   const auto [rows, features, classes, header] = shape;
   const std::string path = data_file(name);
   const Tensor all = data::read_csv(

@@ -11,7 +11,7 @@ namespace comparison {
 /// names, if it is set, else where the sources are. IoError naming file and folders if it is in none.
 std::string data_file(const std::string& name);
 
-struct Table {
+struct DataTable {
   tutti::Tensor features;  ///< float64 [N, features]; missing values are NaN
   tutti::Tensor labels;    ///< int64 [N]
 };
@@ -22,7 +22,7 @@ struct TableShape {
   bool header = true;  ///< a first line with names
 };
 /// Reads a data file. IoError if its shape is another, or if a class is not in [0, classes).
-Table read_table(const std::string& name, const TableShape& shape);
+DataTable read_table(const std::string& name, const TableShape& shape);
 
 /// What scales a table, measured on the training part alone.
 struct Scaling {
