@@ -149,21 +149,23 @@ TEST_CASE("sort_of_clevr: one sort of questions", "[sort_of_clevr]") {
   }
 }
 
-TEST_CASE("sort_of_clevr: the question beside every patch", "[sort_of_clevr]") {
-  const auto of = [](const char* variant) {
-    return make_task({.name = "sort_of_clevr", .variant = variant, .train = 20});
-  };
-  const auto plain = of("relational"), beside = of("relational_beside");
-  const Split split = plain->sample(1).train;
-  REQUIRE(fingerprint(split.x) == fingerprint(beside->sample(1).train.x));
-  const Tensor a = plain->tokens_of(split.x, true), b = beside->tokens_of(split.x, true);
-  const int64_t vision = plain->first_part, inputs = plain->inputs;
-  REQUIRE(vision == 3 * 13 * 13);
-  REQUIRE(fingerprint(contiguous(slice(a, 2, 0, vision))) == fingerprint(contiguous(slice(b, 2, 0, vision))));
-  const Tensor question = slice(slice(a, 2, vision, inputs), 1, 0, 1);
-  for (int64_t t = 0; t < plain->tokens; ++t)
-    REQUIRE(fingerprint(contiguous(slice(slice(b, 2, vision, inputs), 1, t, t + 1))) ==
-            fingerprint(contiguous(question)));
+TEST_CASE("sort_of_clevr: the question beside every patch, or every object", "[sort_of_clevr]") {
+  for (const std::string form : {"", "_objects"}) {
+    const auto of = [](const std::string& variant) {
+      return make_task({.name = "sort_of_clevr", .variant = variant, .train = 20});
+    };
+    const auto plain = of("relational" + form), beside = of("relational" + form + "_beside");
+    const Split split = plain->sample(1).train;
+    REQUIRE(fingerprint(split.x) == fingerprint(beside->sample(1).train.x));
+    const Tensor a = plain->tokens_of(split.x, true), b = beside->tokens_of(split.x, true);
+    const int64_t vision = plain->first_part, inputs = plain->inputs;
+    REQUIRE(vision == (form.empty() ? 3 * 13 * 13 : 10));
+    REQUIRE(fingerprint(contiguous(slice(a, 2, 0, vision))) == fingerprint(contiguous(slice(b, 2, 0, vision))));
+    const Tensor question = slice(slice(a, 2, vision, inputs), 1, 0, 1);
+    for (int64_t t = 0; t < plain->tokens; ++t)
+      REQUIRE(fingerprint(contiguous(slice(slice(b, 2, vision, inputs), 1, t, t + 1))) ==
+              fingerprint(contiguous(question)));
+  }
 }
 
 TEST_CASE("sort_of_clevr: objects described instead of drawn", "[sort_of_clevr]") {

@@ -42,13 +42,13 @@ const Entry entries[] = {
     {"mnist1d", [] { return on("MNIST-1D", {.name = "mnist1d"}, 2, 800, 5, false, false); }},
     {"clevr_relational",
      [] {
-       return asking(on("Sort-of-CLEVR, relational", {.name = "sort_of_clevr", .variant = "relational"}, 2, 1500, 5,
-                        false, false));
+       return asking(on("Sort-of-CLEVR, relational", {.name = "sort_of_clevr", .variant = "relational_objects"}, 2,
+                        1500, 5, false, false));
      }},
     {"clevr_other",
      [] {
-       return asking(on("Sort-of-CLEVR, non-relational", {.name = "sort_of_clevr", .variant = "non_relational"}, 2,
-                        1500, 5, false, false));
+       return asking(on("Sort-of-CLEVR, non-relational", {.name = "sort_of_clevr", .variant = "non_relational_objects"},
+                        2, 600, 5, false, false));
      }},
     {"cells", [] { return on("cells (microscopy)", {.name = "cells"}, 2, 200, 20, true); }},
     {"arrhythmia", [] { return on("arrhythmia (ECG)", {.name = "arrhythmia"}, 2, 300, 10, true); }},

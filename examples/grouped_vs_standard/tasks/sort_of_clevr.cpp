@@ -116,16 +116,19 @@ Tensor drawn(const Tensor& compact, int64_t p, bool beside) {
   return Tensor::from(y, {batch, tokens, inputs});
 }
 
-/// Question and described objects [B, 1 + 6, 10 + 12].
-Tensor described(const Tensor& compact) {
+/// Question and described objects [B, 1 + 6, 10 + 12]. beside: the question in every token.
+Tensor described(const Tensor& compact, bool beside) {
   const Tensor dense = contiguous(compact);
   const auto* x = dense.data<uint8_t>();
   const int64_t batch = dense.size(0), tokens = 1 + objects, inputs = description + codes;
   std::vector<float> y(static_cast<size_t>(batch * tokens * inputs));
   for (int64_t i = 0; i < batch; ++i, x += columns) {
     float* token = y.data() + i * tokens * inputs;
-    token[description + x[columns - 2]] = 1;
-    token[description + objects + x[columns - 1]] = 1;
+    for (int64_t t = 0; t < (beside ? tokens : 1); ++t) {
+      float* question = token + t * inputs + description;
+      question[x[columns - 2]] = 1;
+      question[objects + x[columns - 1]] = 1;
+    }
     for (int64_t o = 0; o < objects; ++o) {
       token += inputs;
       token[o] = 1;
@@ -149,6 +152,7 @@ Form form_of(const TaskSpec& spec) {
       {"non_relational", {{false, true}}},
       {"relational_beside", {{true, false}, true}},
       {"relational_objects", {{true, false}, false, true}},
+      {"relational_objects_beside", {{true, false}, true, true}},
       {"non_relational_objects", {{false, true}, false, true}},
   };
   std::vector<std::string> names;
@@ -171,7 +175,7 @@ Task sort_of_clevr(const TaskSpec& spec) {
   if (form.objects) {
     task.tokens = 1 + objects;
     task.first_part = description;
-    task.tokens_of = [](const Tensor& x, bool) { return described(x); };
+    task.tokens_of = [beside = form.beside](const Tensor& x, bool) { return described(x, beside); };
   } else {
     if (spec.patch == 0) task.spec.patch = 13;
     const int64_t p = task.spec.patch, n = (side + p - 1) / p;

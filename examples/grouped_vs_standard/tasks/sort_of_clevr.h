@@ -24,6 +24,7 @@ namespace comparison {
 /// with the question's codes in every token, beside the patch's pixels. "relational_objects" and
 /// "non_relational_objects": tokens 1 to 6 are the objects instead of patches, in the order of colours, each described
 /// by colour (6 one-hot numbers), shape (2), column and row ((c - 37) / 20): T 7, inputs 10 + 12.
+/// "relational_objects_beside": with the question's codes in every token, beside the object's description.
 Task sort_of_clevr(const TaskSpec& spec);
 
 }  // namespace comparison
