@@ -27,7 +27,8 @@ SpeedRatio speed_ratio(Lab& lab, const Setting& a, const Setting& b, int64_t blo
 }
 
 StepBytes step_bytes(Lab& lab, const Setting& setting) {
-  const json j = lab.measure("bytes of a step", json_of(setting), [=] {
+  const json j = lab.measure("bytes of a training step", json_of(setting), [=] {
+    const auto others = static_cast<double>(memory::stats().current);  // data sets that this process holds
     const auto model = fresh_model(setting, 1);
     const auto o = completed(setting.model, *make_task(setting.task));
     const int64_t batch = setting.training.batch;
@@ -44,7 +45,7 @@ StepBytes step_bytes(Lab& lab, const Setting& setting) {
       loss.backward();
       optimizer.step();
     }
-    return json{{"peak", memory::stats().peak}, {"kept", kept}};
+    return json{{"peak", static_cast<double>(memory::stats().peak) - others}, {"kept", kept}};
   });
   return {number(j, "peak"), number(j, "kept")};
 }
