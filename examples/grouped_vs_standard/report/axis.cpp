@@ -86,7 +86,8 @@ std::vector<Tick> Axis::ticks_at(const std::vector<double>& values, double size)
   std::vector<Tick> ticks;
   double taken = -1e9;
   for (double v : sorted) {
-    ticks.push_back({v, tick_label(v)});
+    const std::string exact = tick_label(v);  // a measured value may have many digits; three say where it is
+    ticks.push_back({v, exact.size() > 5 && v < 1000 ? fmt::format("{:.3g}", v) : exact});
     const double half = text_width(ticks.back().label, size) / 2, middle = at(v);
     if (middle - half < taken + 6)
       ticks.back().label.clear();
