@@ -57,16 +57,15 @@ std::string table(const HeadlineResult& f) {
   const Protocol& p = f.protocol;
   const bool fewer = static_cast<int64_t>(f.seeds.size()) < protocol_seeds;
   std::string out = fmt::format(
-      "\nFashion-MNIST ({}): {} training and {} {} images, {}x{} patches ({} tokens), width {}, {} layers, {} heads, "
-      "{} groups;\n"
-      "{} steps of {}, AdamW at {} with warm-up and cosine, weight decay {}, {}; parameters matched by {}.\n"
+      "\n{}.\n"
+      "{}x{} patches ({} tokens), width {}, {} layers, {} heads, {} groups; {} steps of {}, AdamW at {} with warm-up "
+      "and "
+      "cosine,\nweight decay {}; parameters matched by {}; tested on {} {} images.\n"
       "{}; {} of {} seeds finished in {:.0f} s.\n\n",
-      f.data, p.training_images,
+      f.data, p.patch, p.patch, (28 / p.patch) * (28 / p.patch), p.dim, p.layers, p.heads, p.groups, p.steps, p.batch,
+      p.lr, f.arms[0].setting.training.weight_decay, f.match,
       f.outcomes[0].empty() ? p.test_images : static_cast<int64_t>(f.outcomes[0][0].correct.size()),
-      p.validation ? "validation" : "test", p.patch, p.patch, (28 / p.patch) * (28 / p.patch), p.dim, p.layers, p.heads,
-      p.groups, p.steps, p.batch, p.lr, f.arms[0].setting.training.weight_decay,
-      p.augment ? "random shifts of up to 2 pixels and mirroring" : "no augmentation", f.match, f.environment,
-      f.seeds.size(), f.seeds_wanted, f.seconds);
+      p.validation ? "validation" : "test", f.environment, f.seeds.size(), f.seeds_wanted, f.seconds);
 
   out += line("", "article", "", "", "this run", "", "", "");
   out += line("measure", "standard", "grouped", "ratio", "standard", "grouped", "ratio/diff. [95 %]", "verdict");
