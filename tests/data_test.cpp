@@ -1,11 +1,10 @@
 // Datasets, the loader, and the readers of IDX and CSV files with files that lie.
 #include <zlib.h>
 
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "support/files.h"
 #include "support/op_test.h"
 #include "tutti/core/error.h"
 #include "tutti/core/parallel.h"
@@ -22,14 +21,13 @@ using namespace std::string_literals;
 
 namespace {
 
-/// A file that is gone afterwards.
+/// A file that is gone afterwards, in a folder of its own: tests run side by side in several processes.
 struct File {
+  TemporaryFolder folder;
   std::string path;
-  File(const std::string& name, const std::string& bytes)
-      : path((std::filesystem::temp_directory_path() / ("tutti_data_test_" + name)).string()) {
+  File(const std::string& name, const std::string& bytes) : path(folder / name) {
     std::ofstream(path, std::ios::binary) << bytes;
   }
-  ~File() { std::remove(path.c_str()); }
 };
 
 std::string gzipped(const std::string& bytes) {
