@@ -81,9 +81,8 @@ Tensor DynamicGroups::project(const Tensor& x, size_t candidate) const {
 }
 
 /// All candidates, weighted by a coefficient that is the hard choice in value and the softmax in gradient.
-Tensor DynamicGroups::blend(const Tensor& x, const Tensor& share, const Tensor& choice) const {
+Tensor DynamicGroups::blend(const Tensor& x, const Tensor& share, const Tensor& hard) const {
   const int64_t n = share.size(1);
-  const Tensor hard = tutti::to(one_hot(choice, n), share.dtype());
   const Tensor coefficients = add(hard, sub(share, share.detach()));  // the difference is 0, not nearly 0
   Tensor y;
   for (int64_t i = 0; i < n; ++i) {
@@ -128,7 +127,7 @@ Tensor DynamicGroups::forward(const Tensor& input) {
   for (int64_t g : o.dynamic.candidates) cost.push_back(1 / static_cast<double>(g));
   const Tensor costs = tutti::to(tutti::to(Tensor::from(cost, {share.size(1)}), share.dtype()), share.device());
   flops_share_ = mean(sum(mul(training() ? share : hard, costs), 1));
-  const Tensor y = training() ? blend(x, share, choice_) : partition(x, choice_);
+  const Tensor y = training() ? blend(x, share, hard) : partition(x, choice_);
   return input.rank() == 3 ? y : squeeze(y, 0);
 }
 

@@ -50,7 +50,7 @@ class DynamicGroups : public Callable<DynamicGroups> {
 
  private:
   Tensor project(const Tensor& x, size_t candidate) const;
-  Tensor blend(const Tensor& x, const Tensor& share, const Tensor& choice) const;
+  Tensor blend(const Tensor& x, const Tensor& share, const Tensor& hard) const;
   Tensor partition(const Tensor& x, const Tensor& choice) const;
   Tensor flops_share_, choice_;
 };

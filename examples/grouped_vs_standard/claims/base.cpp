@@ -69,7 +69,9 @@ Comparison compare(Lab& lab, const Setting& a, const Setting& b, int64_t k, uint
   std::vector<std::vector<uint8_t>> correct_a, correct_b;
   for (const Outcome& o : c.a) correct_a.push_back(o.correct);
   for (const Outcome& o : c.b) correct_b.push_back(o.correct);
-  c.difference = paired_difference(correct_a, correct_b);
+  const Resampled difference = bootstrap_difference(correct_a, correct_b);
+  c.difference = difference.interval;
+  c.p = difference.p;
   c.accuracy_a = mean_accuracy(correct_a);
   c.accuracy_b = mean_accuracy(correct_b);
   c.seeds = seeds;

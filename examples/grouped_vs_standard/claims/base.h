@@ -38,6 +38,7 @@ Setting with_attention(const Setting& standard, const examples::AttentionChoice&
 struct Comparison {
   std::vector<Outcome> a, b;
   Interval difference;  ///< accuracy of b - a in points, two-level bootstrap
+  double p = 1;         ///< two-sided, that the difference is 0, by the same bootstrap
   Interval accuracy_a, accuracy_b;
   int64_t seeds = 0, items = 0;
 };

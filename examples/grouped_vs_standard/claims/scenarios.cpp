@@ -1,7 +1,6 @@
 #include "grouped_vs_standard/claims/scenarios.h"
 
 #include "grouped_vs_standard/claims/tuned.h"
-#include "grouped_vs_standard/statistics/bootstrap.h"
 #include "grouped_vs_standard/statistics/nadeau_bengio.h"
 
 namespace comparison {
@@ -89,12 +88,8 @@ ScenarioResult run_scenario(Lab& lab, const std::string& key, int64_t groups) {
     r.difference = t.interval;
     r.p = t.p;
   } else {
-    std::vector<std::vector<uint8_t>> a, b;
-    for (const Outcome& o : c.a) a.push_back(o.correct);
-    for (const Outcome& o : c.b) b.push_back(o.correct);
-    const Resampled d = bootstrap_difference(a, b);
-    r.difference = d.interval;
-    r.p = d.p;
+    r.difference = c.difference;
+    r.p = c.p;
   }
   return r;
 }
