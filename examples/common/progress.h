@@ -1,4 +1,4 @@
-// A progress bar with the time left, on stderr; silent when that is not a terminal.
+// A progress bar with the time left, on stderr; where that is not a terminal, a line of it every minute.
 #pragma once
 #include <chrono>
 #include <string>
@@ -16,7 +16,7 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  bool visible_;
+  bool terminal_;
   double total_;
   Clock::time_point start_, drawn_;
 };
