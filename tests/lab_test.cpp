@@ -42,7 +42,7 @@ std::vector<json> ask_all(Lab& lab, const std::string& traces) {
 }
 
 void run_to_the_end(const std::string& folder, const std::string& traces) {
-  Lab lab(folder, false);
+  Lab lab({.folder = folder});
   ask_all(lab, traces);
   if (!lab.complete()) lab.run_missing(2, 1);
 }
@@ -60,7 +60,7 @@ TEST_CASE("lab: what is missing is made once and kept", "[lab]") {
   const Folder folder;
   const std::string traces = folder.path + ".traces";
   std::filesystem::remove(traces);
-  Lab lab(folder.path, false);
+  Lab lab({.folder = folder.path});
   for (const json& blank : ask_all(lab, traces)) REQUIRE(blank.empty());
   REQUIRE(!lab.complete());
   lab.run_missing(2, 1);
@@ -89,7 +89,7 @@ TEST_CASE("lab: a run killed at any moment continues and ends the same", "[lab]"
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // grandchildren die with their parent
   run_to_the_end(folder.path, traces);
-  Lab lab(folder.path, false);
+  Lab lab({.folder = folder.path});
   const auto results = ask_all(lab, traces);
   REQUIRE(lab.complete());
   for (int i = 0; i < cells; ++i) REQUIRE(number(results[static_cast<size_t>(i)], "square") == i * i);
@@ -104,7 +104,7 @@ TEST_CASE("lab: a truncated or foreign file is made again", "[lab]") {
     std::ofstream(file.path()) << (spoilt == 0 ? "{\"key\":" : "{\"key\": 1, \"result\": {\"square\": -1}}");
     if (++spoilt == 2) break;
   }
-  Lab lab(folder.path, false);
+  Lab lab({.folder = folder.path});
   ask_all(lab, folder.path + ".traces");
   REQUIRE(lab.missing().size() == 2);
   std::filesystem::remove(folder.path + ".traces");
@@ -112,12 +112,34 @@ TEST_CASE("lab: a truncated or foreign file is made again", "[lab]") {
 
 TEST_CASE("lab: a cell that fails is named, and the others are kept", "[lab]") {
   const Folder folder;
-  Lab lab(folder.path, false);
+  Lab lab({.folder = folder.path});
   lab.measure("fine", 1, [] { return json{{"x", 1}}; });
   lab.measure("broken", 2, []() -> json { throw tutti::ValueError("no such luck"); });
   REQUIRE_THROWS_WITH(lab.run_missing(2, 1), Contains("1 cells failed") && Contains("broken"));
   lab.start_pass();
   REQUIRE(number(lab.measure("fine", 1, [] { return json(); }), "x") == 1);
+}
+
+TEST_CASE("lab: results say which program made them, and times are those of one machine", "[lab]") {
+  const Folder folder;
+  const auto ask = [&](Lab& lab, Run run) {
+    return lab.measure(
+        run == Run::exclusive ? "time" : "loss", 1,
+        [] {
+          return json{{"x", 1}};
+        },
+        1, run);
+  };
+  Lab first({.folder = folder.path, .commit = "a1", .machine = "2 threads"});
+  ask(first, Run::shared), ask(first, Run::exclusive);
+  first.run_missing(1, 1);
+  Lab second({.folder = folder.path, .commit = "b2", .machine = "1 thread"});
+  REQUIRE(number(ask(second, Run::shared), "x") == 1);
+  REQUIRE(ask(second, Run::exclusive).empty());  // measured elsewhere
+  second.run_missing(1, 1);
+  second.start_pass();
+  REQUIRE(number(ask(second, Run::exclusive), "x") == 1);
+  REQUIRE(second.commits() == std::map<std::string, int>{{"a1", 1}, {"b2", 1}});
 }
 
 TEST_CASE("workers: every piece is done, in processes that may fail", "[lab]") {
@@ -142,7 +164,6 @@ TEST_CASE("setting: keys name what differs from the default, and differ when any
   options.exchange = tutti::nn::GroupExchange::shuffle;
   b.model.attention = options;
   REQUIRE(json_of(b)["model"]["attention"] == json({{"kind", "grouped"}, {"groups", 4}, {"exchange", "shuffle"}}));
-  REQUIRE(short_name(b.model.attention) == "grouped, exchange shuffle, groups 4");
 }
 
 TEST_CASE("train: the seed decides everything, and an outcome survives its file", "[lab]") {

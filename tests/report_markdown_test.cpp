@@ -70,7 +70,7 @@ TEST_CASE("markdown: the parts of a report", "[report]") {
   const std::string s = markdown(sample(), "figures");
   REQUIRE(s.rfind("# A &lt;report>\n", 0) == 0);
   REQUIRE(s.find("**Ours") < s.find("## The claims"));
-  REQUIRE(has(s, "holds 2, refuted 1."));
+  REQUIRE(has(s, "holds 2; refuted 1."));
   REQUIRE(has(s,
               "| [C30](#c30) | gain = 1/(i+1) \\| q only | refuted (below protocol) | -0.5 points | [-0.9, -0.1] | "
               "10000 | 5 | `grouped_vs_standard claims --only C30` |"));

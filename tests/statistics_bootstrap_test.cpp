@@ -8,20 +8,32 @@
 
 using namespace comparison;
 
+namespace {
+
+Resampled bootstrap_mean(const std::vector<double>& values) {
+  return bootstrap(values.size(), [&](const std::vector<size_t>& drawn) {
+    double sum = 0;
+    for (const size_t i : drawn) sum += values[i];
+    return sum / static_cast<double>(drawn.size());
+  });
+}
+
+}  // namespace
+
 TEST_CASE("statistics: the bootstrap interval of a difference", "[statistics]") {
   // One seed, items independent: the interval must be the normal one, p +- 1.96 sqrt(p (1 - p) / n).
   const size_t n = 10000;
   std::vector<std::vector<uint8_t>> none(1, std::vector<uint8_t>(n, 0)), some = none;
   for (size_t i = 0; i < 300; ++i) some[0][i] = 1;
-  const Interval d = paired_difference(none, some);
+  const Interval d = bootstrap_difference(none, some).interval;
   REQUIRE(d.value == Approx(3));
   const double half = 196 * std::sqrt(0.03 * 0.97 / static_cast<double>(n));
   REQUIRE(d.low == Approx(3 - half).margin(0.03));
   REQUIRE(d.high == Approx(3 + half).margin(0.03));
-  REQUIRE(paired_difference(some, some).value == 0);
-  REQUIRE(paired_difference(some, some).high == 0);
-  REQUIRE(mean_accuracy(some).value == Approx(3));
-  REQUIRE(paired_difference(none, some).low == d.low);  // repeatable
+  REQUIRE(bootstrap_difference(some, some).interval.value == 0);
+  REQUIRE(bootstrap_difference(some, some).interval.high == 0);
+  REQUIRE(bootstrap_accuracy(some).interval.value == Approx(3));
+  REQUIRE(bootstrap_difference(none, some).interval.low == d.low);  // repeatable
 }
 
 TEST_CASE("statistics: seeds widen the interval", "[statistics]") {
@@ -29,10 +41,30 @@ TEST_CASE("statistics: seeds widen the interval", "[statistics]") {
   std::vector<std::vector<uint8_t>> a(4, std::vector<uint8_t>(n, 0)), b = a;
   for (size_t s = 0; s < 4; ++s)
     for (size_t i = 0; i < n / 10 * s; ++i) b[s][i] = 1;  // 0, 10, 20, 30 %
-  const Interval d = paired_difference(a, b);
+  const Interval d = bootstrap_difference(a, b).interval;
   REQUIRE(d.value == Approx(15));
   REQUIRE(d.low < 6);
   REQUIRE(d.high > 24);
+}
+
+TEST_CASE("statistics: the excess of one difference over another", "[statistics]") {
+  const size_t n = 4000;
+  const auto share = [&](double right) {  // seeds with the same items right
+    std::vector<uint8_t> row(n, 0);
+    std::fill(row.begin(), row.begin() + static_cast<int64_t>(right * static_cast<double>(n)), uint8_t{1});
+    return Correct(3, row);
+  };
+  const Correct a = share(0.5), b = share(0.58), c = share(0.6), d = share(0.63);
+  const Interval excess = bootstrap_excess(a, b, c, d).interval;
+  REQUIRE(excess.value == Approx(5));
+  // Items with b - a = 1 are 8 % of all, those with d - c = 1 are 3 % others: the variance of an item is .1075.
+  const double half = 196 * std::sqrt((0.11 - 0.05 * 0.05) / static_cast<double>(n));
+  REQUIRE(excess.low == Approx(5 - half).margin(0.06));
+  REQUIRE(excess.high == Approx(5 + half).margin(0.06));
+  const Interval wider = bootstrap_difference(a, b, 0.01).interval, usual = bootstrap_difference(a, b).interval;
+  REQUIRE((usual.value - wider.low) / (usual.value - usual.low) == Approx(2.576 / 1.96).margin(0.06));
+  REQUIRE_THROWS_WITH(bootstrap_excess(Correct(64, {1}), Correct(64, {1}), Correct(64, {1}), Correct(64, {1})),
+                      Contains("64 seeds; at most 63"));
 }
 
 TEST_CASE("statistics: the ratio of paired blocks", "[statistics]") {
@@ -73,9 +105,9 @@ TEST_CASE("statistics: any statistic of the runs", "[statistics]") {
 
 TEST_CASE("statistics: the bootstrap refuses what does not fit together", "[statistics]") {
   const Correct two{{1, 0}, {1, 1}}, one{{1, 0}}, ragged{{1, 0}, {1}};
-  REQUIRE_THROWS_WITH(paired_difference(two, one), Contains("seeds: 2 and 1"));
-  REQUIRE_THROWS_WITH(mean_accuracy(ragged), Contains("2 and 1 items"));
-  REQUIRE_THROWS_WITH(mean_accuracy({}), Contains("no seeds"));
+  REQUIRE_THROWS_WITH(bootstrap_difference(two, one), Contains("seeds: 2 and 1"));
+  REQUIRE_THROWS_WITH(bootstrap_accuracy(ragged), Contains("2 and 1 items"));
+  REQUIRE_THROWS_WITH(bootstrap_accuracy({}), Contains("no seeds"));
   REQUIRE_THROWS_WITH(ratio({1, 2}, {1}), Contains("2 and 1"));
   REQUIRE_THROWS_WITH(bootstrap_mean({}), Contains("no values"));
 }

@@ -29,6 +29,12 @@ TEST_CASE("statistics: the verdict on a claimed effect", "[statistics]") {
   REQUIRE(claim_verdict({0, -0.9, 0.9}) == "undecided");
   REQUIRE(claim_verdict({0, -1.1, 0.9}, 1) == "undecided");
   REQUIRE(claim_verdict({NAN, NAN, NAN}, 1) == "undecided");
+  REQUIRE(no_loss_verdict({-0.5, -0.9, -0.1}) == "holds");
+  REQUIRE(no_loss_verdict({-0.5, -1.1, -0.1}) == "undecided");
+  REQUIRE(no_loss_verdict({-2, -3, -1.1}) == "refuted");
+  REQUIRE(no_loss_verdict({NAN, NAN, NAN}) == "undecided");
+  REQUIRE(both("holds", "holds") == "holds");
+  REQUIRE(both("holds", "refuted") == "undecided");
   REQUIRE(with_protocol("holds", 9, 10) == "holds (below protocol)");
   REQUIRE(with_protocol("holds", 10, 10) == "holds");
 }

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "grouped_vs_standard/statistics/bootstrap.h"
+#include "grouped_vs_standard/statistics/seeds.h"
 
 namespace comparison {
 
@@ -38,11 +38,33 @@ GroupedMultiHeadAttentionOptions grouped_options(int64_t groups, int64_t heads) 
   return {.num_heads = heads, .groups = groups};
 }
 
+namespace {
+
+std::array<Setting, 2> matched(const Setting& standard, const GroupedMultiHeadAttentionOptions& options, Match match) {
+  std::array<Setting, 2> arms{standard, standard};
+  const auto models = match_arms(completed(standard.model, *make_task(standard.task)), options, match);
+  for (size_t i = 0; i < 2; ++i) arms[i].model = models[i];
+  return arms;
+}
+
+}  // namespace
+
 Setting grouped_like(const Setting& standard, const GroupedMultiHeadAttentionOptions& options, Match match) {
+  return matched(standard, options, match)[1];
+}
+
+std::array<Setting, 2> matched(const Setting& standard, Match match) {
   Setting s = standard;
-  const auto task = make_task(s.task);
-  s.model = match_arms(completed(s.model, *task), options, match)[1];
-  return s;
+  if (match == Match::equal_depth) {
+    s.model.layers *= 2;
+    s.model.hidden.resize(static_cast<size_t>(s.model.layers), s.model.hidden.at(0));
+  }
+  return matched(s, grouped_options(4), match);
+}
+
+std::string name_of(Match match, const std::array<Setting, 2>& arms) {
+  const int64_t a = arms[0].model.layers, b = arms[1].model.layers;
+  return name_of(match) + (a == b ? "" : fmt::format(" ({} and {} blocks)", a, b));
 }
 
 Setting with_attention(const Setting& standard, const examples::AttentionChoice& attention, bool equal_parameters) {
@@ -66,14 +88,12 @@ Comparison compare(Lab& lab, const Setting& a, const Setting& b, int64_t k, uint
   c.a = lab.train(a, seeds, first);
   c.b = lab.train(b, seeds, first);
   if (!lab.complete()) return c;
-  std::vector<std::vector<uint8_t>> correct_a, correct_b;
-  for (const Outcome& o : c.a) correct_a.push_back(o.correct);
-  for (const Outcome& o : c.b) correct_b.push_back(o.correct);
-  const Resampled difference = bootstrap_difference(correct_a, correct_b);
+  const Correct right_a = correct_of(c.a), right_b = correct_of(c.b);
+  const Resampled difference = accuracy_difference(right_a, right_b);
   c.difference = difference.interval;
   c.p = difference.p;
-  c.accuracy_a = mean_accuracy(correct_a);
-  c.accuracy_b = mean_accuracy(correct_b);
+  c.accuracy_a = accuracy_over_seeds(right_a);
+  c.accuracy_b = accuracy_over_seeds(right_b);
   c.seeds = seeds;
   c.items = static_cast<int64_t>(c.a.at(0).correct.size());
   return c;
@@ -86,10 +106,17 @@ std::vector<double> gains(const Comparison& c) {
 }
 
 Interval excess_gain(const Comparison& here, const Comparison& there) {
-  std::vector<double> excess = gains(here);
-  const std::vector<double> other = gains(there);
-  for (size_t i = 0; i < excess.size(); ++i) excess[i] -= other.at(i);
-  return bootstrap_mean(excess).interval;
+  return accuracy_excess(correct_of(here.a), correct_of(here.b), correct_of(there.a), correct_of(there.b));
+}
+
+std::string with_gain(const std::string& verdict, const Interval& gain) {
+  return verdict == "holds" && gain.low <= 0 ? "undecided" : verdict;
+}
+
+Interval mean_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> difference = b;
+  for (size_t i = 0; i < difference.size(); ++i) difference[i] -= a.at(i);
+  return mean_over_seeds(difference);
 }
 
 std::vector<std::string> row_of(const std::string& name, const Comparison& c) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "grouped_vs_standard/claims/claim.h"
+#include "grouped_vs_standard/headline/protocol.h"
 #include "grouped_vs_standard/report/format.h"
 #include "grouped_vs_standard/study/match.h"
 
@@ -30,6 +31,11 @@ tutti::nn::GroupedMultiHeadAttentionOptions grouped_options(int64_t groups, int6
 /// The setting's grouped counterpart with the same parameters (or by another match mode).
 Setting grouped_like(const Setting& standard, const tutti::nn::GroupedMultiHeadAttentionOptions& options,
                      Match match = Match::equal_ffn);
+/// {standard, grouped with G = 4} by a match mode, which may change either. equal_depth: both of twice the blocks,
+/// since with two blocks it would round to equal_ffn.
+std::array<Setting, 2> matched(const Setting& standard, Match match);
+/// The mode's name, with the blocks where the arms differ in them.
+std::string name_of(Match match, const std::array<Setting, 2>& arms);
 /// The setting with another attention layer, its feed-forward widened or narrowed to the parameters of `standard`.
 Setting with_attention(const Setting& standard, const examples::AttentionChoice& attention,
                        bool equal_parameters = true);
@@ -49,8 +55,12 @@ std::vector<double> accuracies(const std::vector<Outcome>& outcomes);
 
 /// Accuracy of b - a, seed by seed, in points.
 std::vector<double> gains(const Comparison& comparison);
-/// By how much the gain of `here` exceeds that of `there`, over the same seeds.
+/// By how much the gain of `here` exceeds that of `there`, over the same seeds and the same test items.
 Interval excess_gain(const Comparison& here, const Comparison& there);
+/// The verdict on an excess of one gain over another: without a gain to begin with, it does not hold.
+std::string with_gain(const std::string& verdict, const Interval& gain);
+/// Mean of b - a, values paired by seed.
+Interval mean_difference(const std::vector<double>& a, const std::vector<double>& b);
 
 /// One row of a table of comparisons: name, both accuracies, the difference with its interval, seeds.
 std::vector<std::string> row_of(const std::string& name, const Comparison& comparison);

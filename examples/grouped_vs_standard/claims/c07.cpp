@@ -45,8 +45,8 @@ Claim c07() {
       7,
       "embed_dim must be divisible by groups; groups defaults to 4; group i is the contiguous channels [i g, (i+1) g).",
       "The constructor for every C from 1 to 48 and G from -1 to 50: a ValueError that names groups and C exactly "
-      "where G does not divide C; the default; and which channels each group's projections see, by moving one "
-      "channel at a time. Holds if every check passes.",
+      "where G does not divide C; the default; and which channels each group's projections see, by moving one channel "
+      "at a time. Holds if every check passes.",
       [](Lab&) {
         ExactChecks checks("Constructor");
         int tried = 0, right = 0, named = 0, refused = 0;

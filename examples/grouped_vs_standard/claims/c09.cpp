@@ -31,20 +31,19 @@ bool only_own_group_moves(int64_t width, int64_t groups, int64_t moved) {
 
 Claim c09();
 Claim c09() {
-  return {
-      9, "Each group is projected independently.",
-      "Channels of one group replaced: q, k and v of every other group keep their bits, its own change; every group, "
-      "for four pairs of C and G. Holds if every check passes.",
-      [](Lab&) {
-        ExactChecks checks("Projections of the layer in use");
-        for (const auto& [c, groups] : {std::pair<int64_t, int64_t>{16, 2}, {24, 3}, {64, 4}, {64, 8}}) {
-          int right = 0;
-          for (int64_t j = 0; j < groups; ++j) right += only_own_group_moves(c, groups, j);
-          checks.add(fmt::format("C = {}, G = {}", c, groups), fmt::format("{} of {} groups isolated", right, groups),
-                     right == groups);
-        }
-        return checks.finding();
-      }};
+  return {9, "Each group is projected independently.",
+          "Channels of one group replaced: q, k and v of every other group keep their bits, its own change; every "
+          "group, for four pairs of C and G. Holds if every check passes.",
+          [](Lab&) {
+            ExactChecks checks("Projections of the layer in use");
+            for (const auto& [c, groups] : {std::pair<int64_t, int64_t>{16, 2}, {24, 3}, {64, 4}, {64, 8}}) {
+              int right = 0;
+              for (int64_t j = 0; j < groups; ++j) right += only_own_group_moves(c, groups, j);
+              checks.add(fmt::format("C = {}, G = {}", c, groups),
+                         fmt::format("{} of {} groups isolated", right, groups), right == groups);
+            }
+            return checks.finding();
+          }};
 }
 
 }  // namespace comparison

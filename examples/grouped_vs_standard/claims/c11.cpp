@@ -22,9 +22,9 @@ Claim c11() {
         const Interval spread = mean_difference(values(a, "class_spread"), values(b, "class_spread"));
         const std::string first = claim_verdict(unlike, 0.01), second = claim_verdict(spread, 0.5);
         Finding f;
-        f.verdict = with_protocol(first == second ? first : "undecided", lab.seeds(k), k);
-        f.effect = "CKA lower by " + with_range(unlike, 3, true);
-        f.interval = "spread " + with_range(spread, 2, true) + " points";
+        f.verdict = with_protocol(both(first, second), lab.seeds(k), k);
+        f.effect =
+            "CKA lower by " + with_range(unlike, 3, true) + "; spread " + with_range(spread, 2, true) + " points";
         f.n = "1000";
         f.seeds = std::to_string(lab.seeds(k));
         f.why = "Likeness of outputs alone: " + first + "; effect of losing one alone: " + second + ".";

@@ -29,8 +29,7 @@ Claim c13() {
         if (verdict == "holds" && linear.low < -1) verdict = "undecided";
         Finding f;
         f.verdict = with_protocol(verdict, lab.seeds(k), k);
-        f.effect = "rank " + with_range(rank, 2, true);
-        f.interval = "probe " + with_range(linear, 2, true) + " points";
+        f.effect = "rank " + with_range(rank, 2, true) + "; probe " + with_range(linear, 2, true) + " points";
         f.n = "1000 / 2000";
         f.seeds = std::to_string(lab.seeds(k));
         Table table{"Output of the blocks", probe_header("measure"), {}};

@@ -31,24 +31,23 @@ double difference() {
 
 Claim c14();
 Claim c14() {
-  return {
-      14, "view(B, T, G, g), a projection per group in a loop, then concatenation.",
-      "The printed loop (`looped`) against the strided layer with the same weights: results within 1e-5; and the speed "
-      "of a training step of both. Holds if they agree.",
-      [](Lab& lab) {
-        const Setting strided = grouped_like(base::headline_plain(), grouped_options(4));
-        Setting looped = strided;
-        looped.model.attention = examples::LoopedAttentionOptions{.num_heads = 4, .groups = 4};
-        const SpeedRatio speed = speed_ratio(lab, looped, strided);
-        if (!lab.complete()) return Finding{};
-        const double apart = difference();
-        Finding f;
-        f.verdict = apart < 1e-5 ? "holds" : "refuted";
-        f.effect = fmt::format("largest relative difference {:.1e}", apart);
-        f.why = fmt::format("The strided layer makes {:.1f} steps/s, the loop {:.1f}: {} times as fast.", speed.b,
-                            speed.a, with_range(speed.ratio));
-        return f;
-      }};
+  return {14, "view(B, T, G, g), a projection per group in a loop, then concatenation.",
+          "The printed loop (`looped`) against the strided layer with the same weights: results within 1e-5; and the "
+          "speed of a training step of both. Holds if they agree.",
+          [](Lab& lab) {
+            const Setting strided = grouped_like(base::headline_plain(), grouped_options(4));
+            Setting looped = strided;
+            looped.model.attention = examples::LoopedAttentionOptions{.num_heads = 4, .groups = 4};
+            const SpeedRatio speed = speed_ratio(lab, looped, strided);
+            if (!lab.complete()) return Finding{};
+            const double apart = difference();
+            Finding f;
+            f.verdict = apart < 1e-5 ? "holds" : "refuted";
+            f.effect = fmt::format("largest relative difference {:.1e}", apart);
+            f.why = fmt::format("The strided layer makes {:.1f} steps/s, the loop {:.1f}: {} times as fast.", speed.b,
+                                speed.a, with_range(speed.ratio));
+            return f;
+          }};
 }
 
 }  // namespace comparison

@@ -68,33 +68,33 @@ bool gradient_isolated(const Options& options) {
 
 Claim c17();
 Claim c17() {
-  return {
-      17, "Each group's gradient depends only on its own input and output.",
-      "Jacobian of results by inputs (exact zeros between groups?) and the gradient of one group's weights with the "
-      "other groups' inputs and result gradients set to 0. Holds if that is so for the layer as printed; else "
-      "refuted, with the head layouts and output projections for which it is true.",
-      [](Lab&) {
-        Table table{
-            "Isolation of groups, end to end", {"layer", "Jacobian", "gradient of weights", "by the mathematics"}, {}};
-        const auto word = [](bool isolated) { return std::string(isolated ? "isolated" : "mixed"); };
-        bool printed = false;
-        size_t as_expected = 0;
-        for (const Case& c : cases()) {
-          const bool jacobian = jacobian_isolated(c.options), gradient = gradient_isolated(c.options);
-          table.rows.push_back({c.name, word(jacobian), word(gradient), word(c.isolated)});
-          as_expected += jacobian == c.isolated && gradient == c.isolated;
-          printed = jacobian && gradient;  // the last case is the printed layer
-        }
-        Finding f;
-        f.verdict = printed ? "holds" : "refuted";
-        f.effect = fmt::format("{} of {} layouts as the mathematics says", as_expected, table.rows.size());
-        if (!printed)
-          f.why =
-              "The printed layer's single map adds up the scores of all groups, so each group's weights move with "
-              "every other group; which layouts keep groups apart is in the table.";
-        f.tables.push_back(table);
-        return f;
-      }};
+  return {17, "Each group's gradient depends only on its own input and output.",
+          "Jacobian of results by inputs (exact zeros between groups?) and the gradient of one group's weights with "
+          "the other groups' inputs and result gradients set to 0. Holds if that is so for the layer as printed; else "
+          "refuted, with the head layouts and output projections for which it is true.",
+          [](Lab&) {
+            Table table{"Isolation of groups, end to end",
+                        {"layer", "Jacobian", "gradient of weights", "by the mathematics"},
+                        {}};
+            const auto word = [](bool isolated) { return std::string(isolated ? "isolated" : "mixed"); };
+            bool printed = false;
+            size_t as_expected = 0;
+            for (const Case& c : cases()) {
+              const bool jacobian = jacobian_isolated(c.options), gradient = gradient_isolated(c.options);
+              table.rows.push_back({c.name, word(jacobian), word(gradient), word(c.isolated)});
+              as_expected += jacobian == c.isolated && gradient == c.isolated;
+              printed = jacobian && gradient;  // the last case is the printed layer
+            }
+            Finding f;
+            f.verdict = printed ? "holds" : "refuted";
+            f.effect = fmt::format("{} of {} layouts as the mathematics says", as_expected, table.rows.size());
+            if (!printed)
+              f.why =
+                  "The printed layer's single map adds up the scores of all groups, so each group's weights move with "
+                  "every other group; which layouts keep groups apart is in the table.";
+            f.tables.push_back(table);
+            return f;
+          }};
 }
 
 }  // namespace comparison

@@ -1,5 +1,4 @@
 #include "grouped_vs_standard/claims/base.h"
-#include "grouped_vs_standard/statistics/bootstrap.h"
 #include "grouped_vs_standard/statistics/verdict.h"
 
 namespace comparison {
@@ -11,10 +10,9 @@ Claim c24() {
   return {
       24, "It suits multimodal fusion, such as vision and text.",
       "Sort-of-CLEVR, relational, on described objects with the question beside each: what is seen is mapped to one "
-      "half of the channels, text "
-      "to the other, so that G = 4 groups are aligned with the modalities; against the same with the channels of both "
-      "in turns. Aligned minus mixed for the grouped layer, minus the same for the standard layer. Holds if above 0; "
-      "refuted if below 0 or inside +-1 point.",
+      "half of the channels, text to the other, so that G = 4 groups are aligned with the modalities; against the same "
+      "with the channels of both in turns. Aligned minus mixed for the grouped layer, minus the same for the standard "
+      "layer. Holds if above 0; refuted if below 0 or inside +-1 point.",
       [](Lab& lab) {
         constexpr int64_t k = 5;
         using examples::Embedding;

@@ -1,62 +1,56 @@
 #include <fmt/format.h>
 
 #include "grouped_vs_standard/claims/base.h"
-#include "grouped_vs_standard/statistics/bootstrap.h"
 #include "grouped_vs_standard/statistics/moments.h"
+#include "grouped_vs_standard/statistics/seeds.h"
 #include "grouped_vs_standard/statistics/verdict.h"
 
 namespace comparison {
 
 Claim c33();
 Claim c33() {
-  return {
-      33, "If validation accuracy fluctuates, use more groups.",
-      "Deviation of the test accuracy over the last ten of twenty evaluations at a constant learning rate, and over "
-      "seeds at the end, for G = 1 (standard), 2, 4, 8, 16. Holds if the deviation over evaluations at G = 16 lies "
-      "below "
-      "that at G = 2; refuted if it lies above or the two differ by less than .1 point.",
-      [](Lab& lab) {
-        constexpr int64_t k = 5;
-        Setting standard = base::sweep();
-        standard.training.constant_rate = true;
-        standard.training.evaluations = 20;
-        Table table{"Fluctuation", {"G", "over evaluations (points)", "over seeds (points)", "accuracy (%)"}, {}};
-        Series line{.name = "over evaluations"};
-        std::vector<std::vector<double>> spread;
-        for (const int64_t groups : {1, 2, 4, 8, 16}) {
-          const auto runs =
-              lab.train(groups == 1 ? standard : grouped_like(standard, grouped_options(groups)), lab.seeds(k));
-          std::vector<double> deviations;
-          for (const Outcome& o : runs) deviations.push_back(standard_deviation({o.curve.end() - 10, o.curve.end()}));
-          spread.push_back(deviations);
-          const Interval mean_spread = bootstrap_mean(deviations).interval;
-          table.rows.push_back({groups == 1 ? "standard" : std::to_string(groups), with_range(mean_spread),
-                                number(standard_deviation(accuracies(runs))), number(mean(accuracies(runs)))});
-          line.x.push_back(static_cast<double>(groups));
-          line.y.push_back(mean_spread.value);
-          line.low.push_back(mean_spread.low);
-          line.high.push_back(mean_spread.high);
-        }
-        if (!lab.complete()) return Finding{};
-        std::vector<double> less = spread[1];
-        for (size_t i = 0; i < less.size(); ++i) less[i] -= spread[4][i];
-        const Interval effect = bootstrap_mean(less).interval;
-        Finding f;
-        f.verdict = with_protocol(claim_verdict(effect, 0.1), lab.seeds(k), k);
-        f.effect = "deviation at G 2 minus at G 16: " + number(effect.value, 2, true) + " points";
-        f.interval = range(effect, 2, true);
-        f.seeds = std::to_string(lab.seeds(k));
-        f.n = "2000";
-        f.tables.push_back(table);
-        f.pictures.push_back(Figure{.id = "c33-fluctuation",
-                                    .title = "Fluctuation of test accuracy against groups",
-                                    .x_label = "groups (1: standard)",
-                                    .y_label = "deviation (points)",
-                                    .log_x = true,
-                                    .series = {line},
-                                    .bands = {}});
-        return f;
-      }};
+  return {33, "If validation accuracy fluctuates, use more groups.",
+          "Deviation of the test accuracy over the last ten of twenty evaluations at a constant learning rate, and "
+          "over seeds at the end, for G = 1 (standard), 2, 4, 8, 16. Holds if the deviation over evaluations at G = 16 "
+          "lies below that at G = 2; refuted if it lies above or the two differ by less than .1 point.",
+          [](Lab& lab) {
+            constexpr int64_t k = 5;
+            Setting standard = base::sweep();
+            standard.training.constant_rate = true;
+            standard.training.evaluations = 20;
+            Table table{"Fluctuation", {"G", "over evaluations (points)", "over seeds (points)", "accuracy (%)"}, {}};
+            Series line{.name = "over evaluations"};
+            std::vector<std::vector<double>> spread;
+            for (const int64_t groups : {1, 2, 4, 8, 16}) {
+              const auto runs =
+                  lab.train(groups == 1 ? standard : grouped_like(standard, grouped_options(groups)), lab.seeds(k));
+              std::vector<double> deviations;
+              for (const Outcome& o : runs)
+                deviations.push_back(standard_deviation({o.curve.end() - 10, o.curve.end()}));
+              spread.push_back(deviations);
+              const Interval mean_spread = mean_over_seeds(deviations);
+              table.rows.push_back({groups == 1 ? "standard" : std::to_string(groups), with_range(mean_spread),
+                                    number(standard_deviation(accuracies(runs))), number(mean(accuracies(runs)))});
+              line.add(static_cast<double>(groups), mean_spread);
+            }
+            if (!lab.complete()) return Finding{};
+            const Interval effect = mean_difference(spread[4], spread[1]);
+            Finding f;
+            f.verdict = with_protocol(claim_verdict(effect, 0.1), lab.seeds(k), k);
+            f.effect = "deviation at G 2 minus at G 16: " + number(effect.value, 2, true) + " points";
+            f.interval = range(effect, 2, true);
+            f.seeds = std::to_string(lab.seeds(k));
+            f.n = "2000";
+            f.tables.push_back(table);
+            f.pictures.push_back(Figure{.id = "c33-fluctuation",
+                                        .title = "Fluctuation of test accuracy against groups",
+                                        .x_label = "groups (1: standard)",
+                                        .y_label = "deviation (points)",
+                                        .log_x = true,
+                                        .series = {line},
+                                        .bands = {}});
+            return f;
+          }};
 }
 
 }  // namespace comparison

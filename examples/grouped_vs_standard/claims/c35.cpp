@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "grouped_vs_standard/claims/trained_probe.h"
-#include "grouped_vs_standard/statistics/bootstrap.h"
 #include "grouped_vs_standard/statistics/moments.h"
+#include "grouped_vs_standard/statistics/seeds.h"
 #include "grouped_vs_standard/statistics/verdict.h"
 
 namespace comparison {
@@ -44,13 +44,6 @@ double static_accuracy_at(double share, const std::vector<double>& by_candidate)
   const auto below = std::min(static_cast<size_t>(at), by_candidate.size() - 2);
   const double weight = at - static_cast<double>(below);
   return (1 - weight) * by_candidate[below] + weight * by_candidate[below + 1];
-}
-
-void add(Series& series, double share, const Interval& accuracy) {
-  series.x.push_back(share);
-  series.y.push_back(accuracy.value);
-  series.low.push_back(accuracy.low);
-  series.high.push_back(accuracy.high);
 }
 
 std::vector<json> dynamic_runs(Lab& lab, const Setting& base, double penalty, int64_t k) {
@@ -113,8 +106,8 @@ Claim c35() {
         Series line{.name = "static groups"};
         for (size_t c = 0; c < candidates.size(); ++c) {
           const double share = 1 / static_cast<double>(candidates[c]);
-          const Interval i = bootstrap_mean(accuracies(fixed[c])).interval;
-          add(line, share, i);
+          const Interval i = mean_over_seeds(accuracies(fixed[c]));
+          line.add(share, i);
           table.rows.push_back({fmt::format("{}", candidates[c]), number(share, 3), with_range(i)});
         }
         Figure figure{.id = "c35-flops",
@@ -129,12 +122,12 @@ Claim c35() {
           if (penalties[p] > 0)
             for (size_t i = 0; i < effect.size(); ++i) effect[i] += d.above[i] / 2;
           Series point{.name = fmt::format("dynamic, penalty {}", penalties[p]), .line = false};
-          add(point, mean(d.share), bootstrap_mean(d.accuracy).interval);
+          point.add(mean(d.share), mean_over_seeds(d.accuracy));
           figure.series.push_back(point);
-          table.rows.push_back({point.name, number(mean(d.share), 3), with_range(bootstrap_mean(d.accuracy).interval),
-                                with_range(bootstrap_mean(d.above).interval, 2, true), d.chosen});
+          table.rows.push_back({point.name, number(mean(d.share), 3), with_range(mean_over_seeds(d.accuracy)),
+                                with_range(mean_over_seeds(d.above), 2, true), d.chosen});
         }
-        const Interval above = bootstrap_mean(effect).interval;
+        const Interval above = mean_over_seeds(effect);
         Finding f;
         f.verdict = with_protocol(claim_verdict(above, 1), lab.seeds(k), k);
         f.effect = number(above.value, 2, true) + " points at equal FLOPs";

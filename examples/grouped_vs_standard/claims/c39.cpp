@@ -24,15 +24,10 @@ Claim c39() {
           all.push_back(compare(lab, standard, grouped_like(standard, grouped_options(4)), k));
           const Comparison& c = all.back();
           table.rows.push_back(row_of(fmt::format("{}", n), c));
-          const auto add = [&](Series& series, const Interval& i) {
-            series.x.push_back(static_cast<double>(n));
-            series.y.push_back(i.value);
-            series.low.push_back(i.low);
-            series.high.push_back(i.high);
-          };
-          add(gain, c.difference);
-          add(standard_line, c.accuracy_a);
-          add(grouped_line, c.accuracy_b);
+          const auto images = static_cast<double>(n);
+          gain.add(images, c.difference);
+          standard_line.add(images, c.accuracy_a);
+          grouped_line.add(images, c.accuracy_b);
         }
         if (!lab.complete()) return Finding{};
         Finding f = finding_of(all.front());
@@ -49,7 +44,7 @@ Claim c39() {
                                     .log_x = true,
                                     .series = {gain},
                                     .bands = {},
-                                    .reference_y = {0, 3.2}});
+                                    .reference_y = {0, Article::gain}});
         f.pictures.push_back(Figure{.id = "c39-accuracy",
                                     .title = "Accuracy against training size",
                                     .x_label = "training images",

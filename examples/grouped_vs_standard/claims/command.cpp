@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 
@@ -21,6 +22,14 @@ struct Options {
   int workers = 0;
   examples::ProgramOptions program;
 };
+
+/// "AMD EPYC 9R14".
+std::string processor() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  return "unknown processor";
+}
 
 /// "C30" or "30". ValueError naming the claims that exist.
 int number_from(const std::string& name) {
@@ -76,13 +85,13 @@ int run(const Options& o) {
     throw tutti::ValueError("--report: a report is on all claims; leave --only away");
   examples::apply(o.program);
   const int threads = tutti::num_threads(), workers = o.workers > 0 ? o.workers : threads;
-  const std::string environment = examples::environment();
+  const std::string machine = processor() + "; " + examples::environment();
   // From here on this process works alone: its children are forked, and a pool of threads would not survive that.
   tutti::set_num_threads(1);
-  fmt::print("{}; {} processes side by side; results in {}\n", environment, workers, o.results);
+  fmt::print("{}; {} processes side by side; results in {}\n", machine, workers, o.results);
   std::fflush(stdout);
 
-  Lab lab(o.results, o.quick);
+  Lab lab({.folder = o.results, .quick = o.quick, .commit = o.commit, .machine = machine});
   if (o.plan) {
     print_plan(lab, claims, workers);
     return 0;
@@ -99,7 +108,7 @@ int run(const Options& o) {
       findings.push_back(std::move(f));
     }
     const bool whole = o.only.empty() && !o.report.empty();
-    Report report = whole ? whole_report(lab, findings, environment, o.commit) : Report{};
+    Report report = whole ? whole_report(lab, findings, machine, o.commit) : Report{};
     if (lab.complete()) {
       if (whole) write_report(report, o.report);
       break;
@@ -121,7 +130,8 @@ std::function<int()> add_claims(CLI::App& command) {
   command.add_option("--results", o->results, "Folder in which results are kept; a run continues from what is there")
       ->capture_default_str();
   command.add_option("--report", o->report, "Folder to write REPORT.md, REPORT.html and figures/ to (all claims only)");
-  command.add_option("--commit", o->commit, "What the report names as the program's commit")->capture_default_str();
+  command.add_option("--commit", o->commit, "The program's commit, for the results and the report")
+      ->capture_default_str();
   command.add_option("--workers", o->workers, "Training runs side by side, one thread each; 0: one per thread")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

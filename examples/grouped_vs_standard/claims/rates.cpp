@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "grouped_vs_standard/statistics/bootstrap.h"
+#include "grouped_vs_standard/statistics/seeds.h"
 
 namespace comparison {
 
@@ -27,19 +27,19 @@ RateSweep rate_sweep(Lab& lab, int64_t k) {
   }
   if (!lab.complete()) return s;
   const auto seeds = s.accuracy[0][0].size();
-  s.log2_ratio = bootstrap(seeds, [&](const std::vector<size_t>& drawn) {
-                   double top[2];
-                   for (int arm = 0; arm < 2; ++arm) {
-                     std::vector<double> means;
-                     for (const auto& by_seed : s.accuracy[arm]) {
-                       double sum = 0;
-                       for (const size_t i : drawn) sum += by_seed[i];
-                       means.push_back(sum / static_cast<double>(drawn.size()));
-                     }
-                     top[arm] = optimum(means);
-                   }
-                   return top[1] - top[0];
-                 }).interval;
+  s.log2_ratio = over_seeds(seeds, [&](const std::vector<size_t>& drawn) {
+    double top[2];
+    for (int arm = 0; arm < 2; ++arm) {
+      std::vector<double> means;
+      for (const auto& by_seed : s.accuracy[arm]) {
+        double sum = 0;
+        for (const size_t i : drawn) sum += by_seed[i];
+        means.push_back(sum / static_cast<double>(drawn.size()));
+      }
+      top[arm] = optimum(means);
+    }
+    return top[1] - top[0];
+  });
   return s;
 }
 
@@ -51,13 +51,7 @@ Figure picture_of(const RateSweep& s) {
                 .log_x = true};
   for (int arm = 0; arm < 2; ++arm) {
     Series line{.name = arm == 0 ? "standard" : "grouped, G = 4"};
-    for (size_t i = 0; i < s.rates.size(); ++i) {
-      const Interval mean = bootstrap_mean(s.accuracy[arm][i]).interval;
-      line.x.push_back(s.rates[i]);
-      line.y.push_back(mean.value);
-      line.low.push_back(mean.low);
-      line.high.push_back(mean.high);
-    }
+    for (size_t i = 0; i < s.rates.size(); ++i) line.add(s.rates[i], mean_over_seeds(s.accuracy[arm][i]));
     figure.series.push_back(line);
   }
   return figure;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "grouped_vs_standard/headline/measure.h"
 #include "grouped_vs_standard/statistics/bootstrap.h"
 #include "grouped_vs_standard/statistics/moments.h"
@@ -29,25 +31,25 @@ SpeedRatio speed_ratio(Lab& lab, const Setting& a, const Setting& b, int64_t blo
 StepBytes step_bytes(Lab& lab, const Setting& setting) {
   const json j = lab.measure("bytes of a training step", json_of(setting), [=] {
     const auto others = static_cast<double>(memory::stats().current);  // data sets that this process holds
-    const auto model = fresh_model(setting, 1);
-    const auto o = completed(setting.model, *make_task(setting.task));
-    const int64_t batch = setting.training.batch;
-    const Tensor x = o.symbols > 0 ? randint(0, o.symbols, {batch, o.tokens}) : randn({batch, o.tokens, o.inputs});
-    const Tensor y = randint(0, o.classes, {batch});
-    optim::AdamW optimizer(parameter_groups(*model, 0.05));
+    Stepper stepper(setting);
     double kept = 0;
     for (int i = 0; i < 3; ++i) {  // the first makes gradients and moments, which stay
       const auto before = memory::stats().current;
       memory::reset_peak();
-      const Tensor loss = cross_entropy((*model)(x), y);
+      const Tensor loss = stepper.loss();
       kept = static_cast<double>(memory::stats().current - before);
-      optimizer.zero_grad();
-      loss.backward();
-      optimizer.step();
+      stepper.update(loss);
     }
     return json{{"peak", static_cast<double>(memory::stats().peak) - others}, {"kept", kept}};
   });
   return {number(j, "peak"), number(j, "kept")};
+}
+
+double resident_bytes(Lab& lab, Match match, bool grouped, int64_t layers) {
+  const std::string arguments = fmt::format("--arm {} --match {} --layers {} --threads 1",
+                                            grouped ? "grouped" : "standard", name_of(match), layers);
+  const auto work = [=] { return json{{"bytes", measure_memory_apart(arguments).rss_bytes}}; };
+  return number(lab.measure("resident bytes", arguments, work), "bytes");
 }
 
 LayerCost layer_cost(Lab& lab, const examples::AttentionChoice& attention, int64_t width, int64_t tokens) {

@@ -17,6 +17,10 @@ struct StepBytes {
 };
 StepBytes step_bytes(Lab& lab, const Setting& setting);
 
+/// Peak resident bytes of a process that does nothing but training steps of the headline's model: an arm of a match
+/// mode whose standard model has so many layers. NaN while missing.
+double resident_bytes(Lab& lab, Match match, bool grouped, int64_t layers);
+
 /// One attention layer alone, batch 1, forward and backward over T tokens.
 struct LayerCost {
   double bytes = 0;    ///< high-water mark above what was there before

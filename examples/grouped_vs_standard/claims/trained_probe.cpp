@@ -4,7 +4,6 @@
 
 #include "grouped_vs_standard/claims/probes.h"
 #include "grouped_vs_standard/claims/representation.h"
-#include "grouped_vs_standard/statistics/bootstrap.h"
 #include "grouped_vs_standard/statistics/moments.h"
 
 namespace comparison {
@@ -124,12 +123,6 @@ std::vector<double> values(const std::vector<json>& probes, const std::string& n
            : found->is_number() ? found->get<double>()
                                 : std::nan("");
   });
-}
-
-Interval mean_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  std::vector<double> difference;
-  for (size_t i = 0; i < a.size(); ++i) difference.push_back(b.at(i) - a[i]);
-  return bootstrap_mean(difference).interval;
 }
 
 std::vector<std::string> probe_row(const std::string& what, const std::vector<double>& a, const std::vector<double>& b,

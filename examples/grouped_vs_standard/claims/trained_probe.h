@@ -29,9 +29,6 @@ std::vector<double> values(const std::vector<nlohmann::json>& probes,
 /// The same by name: a number, or the mean of a list.
 std::vector<double> values(const std::vector<nlohmann::json>& probes, const std::string& name);
 
-/// Mean of b - a, seed by seed, with its bootstrap interval.
-Interval mean_difference(const std::vector<double>& a, const std::vector<double>& b);
-
 /// A table row: what, mean of a, mean of b, their difference with its interval.
 std::vector<std::string> probe_row(const std::string& what, const std::vector<double>& a, const std::vector<double>& b,
                                    int digits = 2);

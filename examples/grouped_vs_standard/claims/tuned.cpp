@@ -19,14 +19,18 @@ TunedHeadline tuned_headline(Lab& lab) {
       t.accuracy[arm].push_back(mean(accuracies(lab.train(trial, 2, 101))));
     }
     const auto best = std::max_element(t.accuracy[arm].begin(), t.accuracy[arm].end());
-    if (lab.complete() && !t.rates.empty()) t.arms[arm].training.lr = t.rates[static_cast<size_t>(best - t.accuracy[arm].begin())];
+    if (lab.complete() && !t.rates.empty())
+      t.arms[arm].training.lr = t.rates[static_cast<size_t>(best - t.accuracy[arm].begin())];
   }
   return t;
 }
 
 Comparison compare_tuned(Lab& lab, const TunedHeadline& tuned) {
   if (!lab.complete()) return {};
-  return compare(lab, tuned.arms[0], tuned.arms[1], 10);
+  const Comparison ten = compare(lab, tuned.arms[0], tuned.arms[1], tuned_seeds);
+  if (!lab.complete() || std::max(standard_deviation(accuracies(ten.a)), standard_deviation(accuracies(ten.b))) <= 1.5)
+    return ten;
+  return compare(lab, tuned.arms[0], tuned.arms[1], 2 * tuned_seeds);
 }
 
 }  // namespace comparison

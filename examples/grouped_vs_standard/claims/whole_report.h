@@ -9,7 +9,7 @@ namespace comparison {
 
 /// Asks the lab for what the headline and the general pictures need. Provenance says machine, commit, day and time
 /// taken.
-Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::string& environment,
+Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::string& machine,
                     const std::string& commit);
 
 /// REPORT.md, REPORT.html and figures/*.svg in `folder`.

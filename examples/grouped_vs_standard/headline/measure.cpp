@@ -31,8 +31,9 @@ Stepper::Stepper(const Setting& setting, uint64_t seed)
   labels_ = randint(0, o.classes, {batch});
 }
 
-void Stepper::step() {
-  const Tensor loss = cross_entropy((*model_)(tokens_), labels_);
+Tensor Stepper::loss() { return cross_entropy((*model_)(tokens_), labels_); }
+
+void Stepper::update(const Tensor& loss) {
   optimizer_.zero_grad();
   loss.backward();
   optimizer_.step();

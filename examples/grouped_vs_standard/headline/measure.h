@@ -13,7 +13,9 @@ namespace comparison {
 class Stepper {
  public:
   explicit Stepper(const Setting& setting, uint64_t seed = 1);
-  void step();
+  tutti::Tensor loss();
+  void update(const tutti::Tensor& loss);
+  void step() { update(loss()); }
 
  private:
   std::unique_ptr<examples::Classifier> model_;

@@ -1,6 +1,9 @@
 #include "grouped_vs_standard/headline/protocol.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "grouped_vs_standard/statistics/verdict.h"
 
 namespace comparison {
 
@@ -24,6 +27,12 @@ std::vector<Arm> make_arms(const Protocol& p, Match match) {
     arms.push_back({i == 0 ? "standard" : "grouped", setting, cost_of(models[i])});
   }
   return arms;
+}
+
+std::string memory_verdict(double ratio) {
+  constexpr double least = (Article::memory[1] - 5) / (Article::memory[0] + 5),
+                   most = (Article::memory[1] + 5) / (Article::memory[0] - 5);
+  return ratio_verdict({ratio, ratio, ratio}, std::clamp(ratio, least, most), "larger", "smaller");
 }
 
 double parameter_gap(const std::vector<Arm>& arms) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "grouped_vs_standard/statistics/seeds.h"
+
 namespace comparison {
 namespace {
 
@@ -13,12 +15,6 @@ std::string signed_interval(const Interval& i) {
   return fmt::format("{:+.2f} [{:+.2f}, {:+.2f}]", i.value, i.low, i.high);
 }
 
-std::vector<std::vector<uint8_t>> correct(const std::vector<Outcome>& outcomes) {
-  std::vector<std::vector<uint8_t>> list;
-  for (const Outcome& o : outcomes) list.push_back(o.correct);
-  return list;
-}
-
 /// The three rows as numbers, each present only if it was measured.
 struct Rows {
   explicit Rows(const HeadlineResult& f) {
@@ -26,23 +22,20 @@ struct Rows {
     has_accuracy = !f.seeds.empty();
     for (int arm = 0; arm < 2; ++arm) {
       if (has_speed) speed[arm] = median(f.speed.rates[arm]);
-      if (has_accuracy) accuracy[arm] = mean_accuracy(correct(f.outcomes[arm]));
+      if (has_accuracy) accuracy[arm] = accuracy_over_seeds(correct_of(f.outcomes[arm]));
       for (const Outcome& o : f.outcomes[arm]) per_seed[arm].push_back(o.accuracy());
     }
     if (has_speed) speed_ratio = ratio(f.speed.rates[0], f.speed.rates[1]);
-    if (has_accuracy) difference = paired_difference(correct(f.outcomes[0]), correct(f.outcomes[1]));
-    const double r = f.memory[0].tensor_bytes > 0 ? f.memory[1].tensor_bytes / f.memory[0].tensor_bytes : 0;
-    memory_ratio = {r, r, r};  // counted, not sampled: no interval
+    if (has_accuracy) difference = accuracy_difference(correct_of(f.outcomes[0]), correct_of(f.outcomes[1])).interval;
+    if (f.memory[0].tensor_bytes > 0) memory_ratio = f.memory[1].tensor_bytes / f.memory[0].tensor_bytes;
   }
   bool has_speed, has_accuracy;
   double speed[2]{};
-  Interval accuracy[2], speed_ratio, difference, memory_ratio;
+  Interval accuracy[2], speed_ratio, difference;
+  double memory_ratio = 0;  ///< counted, not sampled: no interval
   std::vector<double> per_seed[2];
 };
 
-constexpr double article_speed = Article::speed[1] / Article::speed[0];
-constexpr double article_memory = Article::memory[1] / Article::memory[0];
-constexpr double article_gain = Article::accuracy[1] - Article::accuracy[0];
 const std::string below_protocol = " (below protocol)";
 
 std::string line(const std::string& measure, const std::string& a, const std::string& b, const std::string& c,
@@ -70,20 +63,21 @@ std::string table(const HeadlineResult& f) {
   out += line("", "article", "", "", "this run", "", "", "");
   out += line("measure", "standard", "grouped", "ratio", "standard", "grouped", "ratio/diff. [95 %]", "verdict");
   if (rows.has_speed)
-    out += line("training speed (iter/s)", fmt::format("{:.1f}", Article::speed[0]),
-                fmt::format("{:.1f}", Article::speed[1]), fmt::format("{:.3f}", article_speed),
-                fmt::format("{:.1f}", rows.speed[0]), fmt::format("{:.1f}", rows.speed[1]),
-                interval(rows.speed_ratio, 3), ratio_verdict(rows.speed_ratio, article_speed, "faster", "slower"));
+    out +=
+        line("training speed (iter/s)", fmt::format("{:.1f}", Article::speed[0]),
+             fmt::format("{:.1f}", Article::speed[1]), fmt::format("{:.3f}", Article::speed_ratio),
+             fmt::format("{:.1f}", rows.speed[0]), fmt::format("{:.1f}", rows.speed[1]), interval(rows.speed_ratio, 3),
+             ratio_verdict(rows.speed_ratio, Article::speed_ratio, "faster", "slower"));
   if (rows.has_accuracy)
     out += line("validation accuracy (%)", fmt::format("{:.1f}", Article::accuracy[0]),
-                fmt::format("{:.1f}", Article::accuracy[1]), fmt::format("{:+.1f}", article_gain),
+                fmt::format("{:.1f}", Article::accuracy[1]), fmt::format("{:+.1f}", Article::gain),
                 interval(rows.accuracy[0], 2), interval(rows.accuracy[1], 2), signed_interval(rows.difference),
-                accuracy_verdict(rows.difference, article_gain) + (fewer ? below_protocol : ""));
+                accuracy_verdict(rows.difference, Article::gain) + (fewer ? below_protocol : ""));
   if (f.memory[0].tensor_bytes > 0)
     out += line("memory (MB)", fmt::format("{:.0f}", Article::memory[0]), fmt::format("{:.0f}", Article::memory[1]),
-                fmt::format("{:.3f}", article_memory), fmt::format("{:.2f}", f.memory[0].tensor_bytes / 1e6),
-                fmt::format("{:.2f}", f.memory[1].tensor_bytes / 1e6), fmt::format("{:.3f}", rows.memory_ratio.value),
-                ratio_verdict(rows.memory_ratio, article_memory, "larger", "smaller"));
+                fmt::format("{:.3f}", Article::memory_ratio), fmt::format("{:.2f}", f.memory[0].tensor_bytes / 1e6),
+                fmt::format("{:.2f}", f.memory[1].tensor_bytes / 1e6), fmt::format("{:.3f}", rows.memory_ratio),
+                memory_verdict(rows.memory_ratio));
 
   const auto beside = [&](const std::string& what, const std::string& standard, const std::string& grouped,
                           const std::string& r) { out += line(what, "", "", "", standard, grouped, r, ""); };
@@ -163,14 +157,14 @@ nlohmann::json json(const HeadlineResult& f) {
                          {"rates", f.speed.rates[arm]}});
   if (rows.has_speed)
     j["speed_ratio"] = as_json(rows.speed_ratio),
-    j["verdicts"]["speed"] = ratio_verdict(rows.speed_ratio, article_speed, "faster", "slower");
+    j["verdicts"]["speed"] = ratio_verdict(rows.speed_ratio, Article::speed_ratio, "faster", "slower");
   if (rows.has_accuracy) {
     j["accuracy"] = {as_json(rows.accuracy[0]), as_json(rows.accuracy[1])};
     j["accuracy_difference"] = as_json(rows.difference);
-    j["verdicts"]["accuracy"] = accuracy_verdict(rows.difference, article_gain);
+    j["verdicts"]["accuracy"] = accuracy_verdict(rows.difference, Article::gain);
   }
-  j["memory_ratio"] = rows.memory_ratio.value;
-  j["verdicts"]["memory"] = ratio_verdict(rows.memory_ratio, article_memory, "larger", "smaller");
+  j["memory_ratio"] = rows.memory_ratio;
+  j["verdicts"]["memory"] = memory_verdict(rows.memory_ratio);
   return j;
 }
 

@@ -17,6 +17,12 @@ struct Series {
   std::vector<double> x{}, y{};       ///< as long as each other
   std::vector<double> low{}, high{};  ///< error bars or a filled band around y; empty, or as long as y
   bool line = true, points = true;    ///< joined in the order given
+
+  /// One point with its error bar.
+  void add(double at, const Interval& value) {
+    x.push_back(at), y.push_back(value.value);
+    low.push_back(value.low), high.push_back(value.high);
+  }
 };
 
 /// A shaded range of x.

@@ -37,7 +37,7 @@ std::string verdict_counts(const std::vector<Finding>& findings) {
   std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
   for (const auto& [verdict, count] : counts)
-    text += (text.empty() ? "" : ", ") + (verdict.empty() ? "without verdict" : verdict) + " " + std::to_string(count);
+    text += (text.empty() ? "" : "; ") + (verdict.empty() ? "without verdict" : verdict) + " " + std::to_string(count);
   return text;
 }
 

@@ -44,7 +44,7 @@ std::vector<std::pair<std::string, std::string>> picture_files(const Report& rep
 /// The command that tests a claim again: "grouped_vs_standard claims --only C30".
 std::string command_of(const Finding& finding);
 
-/// "holds 12, refuted 9, undecided 3": the verdicts counted, "(below protocol)" left aside, most frequent first.
+/// "holds 12; refuted 9; undecided 3": the verdicts counted, "(below protocol)" left aside, most frequent first.
 std::string verdict_counts(const std::vector<Finding>& findings);
 
 /// One line per finding, in their order: number, sentence, verdict, effect, interval, n, seeds, `command`.

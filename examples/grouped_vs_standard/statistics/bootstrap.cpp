@@ -16,7 +16,7 @@ constexpr uint64_t seed = 20;
 /// Uniform in [0, n). Not std::uniform_int_distribution, whose numbers differ between standard libraries.
 size_t below(std::mt19937_64& random, size_t n) { return static_cast<size_t>((random() >> 32) * n >> 32); }
 
-Resampled summary(double value, std::vector<double> resampled) {
+Resampled summary(double value, std::vector<double> resampled, double level) {
   std::sort(resampled.begin(), resampled.end());
   const auto at = [&](double share) {
     return resampled[static_cast<size_t>(share * static_cast<double>(resampled.size() - 1))];
@@ -25,7 +25,7 @@ Resampled summary(double value, std::vector<double> resampled) {
   const auto not_below = resampled.end() - std::lower_bound(resampled.begin(), resampled.end(), 0.0);
   const double rarer = static_cast<double>(std::min(not_above, not_below));
   const double p = 2 * (1 + rarer) / (1 + static_cast<double>(resampled.size()));
-  return {{value, at(0.025), at(0.975)}, std::min(1.0, p)};
+  return {{value, at(level / 2), at(1 - level / 2)}, std::min(1.0, p)};
 }
 
 /// Bytes in words of eight, so that seeds are added eight items at a time.
@@ -38,10 +38,11 @@ Packed packed(const std::vector<uint8_t>& bytes) {
 }
 
 /// Bootstrap of the mean of x[seed][item] - offset, in percent: seeds are drawn, then items (one draw of items for all
-/// seeds, since they share the test set). x is 0, 1 or 2.
-Resampled two_level(const Correct& x, int offset) {
-  const size_t seeds = x.size(), items = x[0].size();
-  if (seeds > 127) throw tutti::ValueError(tutti::message("bootstrap: ", seeds, " seeds; at most 127 add up in a byte"));
+/// seeds, since they share the test set). x is at most `largest`.
+Resampled two_level(const Correct& x, int offset, size_t largest, double level) {
+  const size_t seeds = x.size(), items = x[0].size(), most = 255 / largest;
+  if (seeds > most)
+    throw tutti::ValueError(tutti::message("bootstrap: ", seeds, " seeds; at most ", most, " add up in a byte"));
   std::vector<Packed> rows;
   double sum = 0;
   for (const auto& row : x) {
@@ -57,7 +58,7 @@ Resampled two_level(const Correct& x, int offset) {
     std::fill(totals.begin(), totals.end(), uint64_t{0});
     for (size_t s = 0; s < seeds; ++s) {
       const Packed& row = rows[below(random, seeds)];
-      for (size_t i = 0; i < row.size(); ++i) totals[i] += row[i];  // no byte exceeds 254, so none carries over
+      for (size_t i = 0; i < row.size(); ++i) totals[i] += row[i];  // no byte exceeds 255, so none carries over
     }
     int64_t drawn = 0;
     for (size_t i = 0; i < items; i += 2) {  // two indices from one number
@@ -67,7 +68,7 @@ Resampled two_level(const Correct& x, int offset) {
     }
     resampled.push_back(percent(static_cast<double>(drawn)));
   }
-  return summary(percent(sum), std::move(resampled));
+  return summary(percent(sum), std::move(resampled), level);
 }
 
 void check_same(const char* what, size_t a, size_t b) {
@@ -82,9 +83,16 @@ void check(const char* what, const Correct& x) {
           tutti::message(what, ": seeds with ", x[0].size(), " and ", row.size(), " items; all share one test set"));
 }
 
+void check_paired(const std::string& what, const Correct& a, const Correct& b) {
+  check(what.c_str(), a);
+  check(what.c_str(), b);
+  check_same((what + ": seeds").c_str(), a.size(), b.size());
+  check_same((what + ": items").c_str(), a[0].size(), b[0].size());
+}
+
 }  // namespace
 
-Resampled bootstrap(size_t n, const std::function<double(const std::vector<size_t>& drawn)>& of) {
+Resampled bootstrap(size_t n, const Statistic& of, double level) {
   if (n == 0) throw tutti::ValueError("bootstrap: no values");
   std::vector<size_t> drawn(n);
   std::iota(drawn.begin(), drawn.end(), size_t{0});
@@ -95,33 +103,29 @@ Resampled bootstrap(size_t n, const std::function<double(const std::vector<size_
     for (size_t& i : drawn) i = below(random, n);
     resampled.push_back(of(drawn));
   }
-  return summary(value, std::move(resampled));
+  return summary(value, std::move(resampled), level);
 }
 
-Resampled bootstrap_mean(const std::vector<double>& values) {
-  return bootstrap(values.size(), [&](const std::vector<size_t>& drawn) {
-    double sum = 0;
-    for (size_t i : drawn) sum += values[i];
-    return sum / static_cast<double>(values.size());
-  });
-}
-
-Resampled bootstrap_difference(const Correct& a, const Correct& b) {
-  check("paired_difference", a);
-  check("paired_difference", b);
-  check_same("paired_difference: seeds", a.size(), b.size());
-  check_same("paired_difference: items", a[0].size(), b[0].size());
+Resampled bootstrap_difference(const Correct& a, const Correct& b, double level) {
+  check_paired("bootstrap_difference", a, b);
   Correct difference(a.size());  // and one, so that it is not negative
   for (size_t s = 0; s < a.size(); ++s)
     for (size_t i = 0; i < a[s].size(); ++i) difference[s].push_back(static_cast<uint8_t>(1 + b[s][i] - a[s][i]));
-  return two_level(difference, 1);
+  return two_level(difference, 1, 2, level);
 }
 
-Interval paired_difference(const Correct& a, const Correct& b) { return bootstrap_difference(a, b).interval; }
+Resampled bootstrap_excess(const Correct& a, const Correct& b, const Correct& c, const Correct& d) {
+  for (const Correct* other : {&b, &c, &d}) check_paired("bootstrap_excess", a, *other);
+  Correct excess(a.size());  // and two
+  for (size_t s = 0; s < a.size(); ++s)
+    for (size_t i = 0; i < a[s].size(); ++i)
+      excess[s].push_back(static_cast<uint8_t>(2 + (b[s][i] - a[s][i]) - (d[s][i] - c[s][i])));
+  return two_level(excess, 2, 4, 0.05);
+}
 
-Interval mean_accuracy(const Correct& correct) {
-  check("mean_accuracy", correct);
-  return two_level(correct, 0).interval;
+Resampled bootstrap_accuracy(const Correct& correct) {
+  check("bootstrap_accuracy", correct);
+  return two_level(correct, 0, 1, 0.05);
 }
 
 Interval ratio(const std::vector<double>& a, const std::vector<double>& b) {

@@ -28,6 +28,12 @@ std::string claim_verdict(const Interval& e, double equivalent) {
   return "undecided";
 }
 
+std::string no_loss_verdict(const Interval& d, double margin) {
+  return d.low > -margin ? "holds" : d.high < -margin ? "refuted" : "undecided";
+}
+
+std::string both(const std::string& a, const std::string& b) { return a == b ? a : "undecided"; }
+
 std::string with_protocol(const std::string& verdict, int64_t seeds, int64_t protocol) {
   return seeds < protocol ? verdict + " (below protocol)" : verdict;
 }

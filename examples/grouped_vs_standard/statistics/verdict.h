@@ -20,6 +20,13 @@ std::string ratio_verdict(const Interval& ratio, double article, const std::stri
 /// or the interval lies inside +-equivalent (too small to matter), else "undecided". NaN: "undecided".
 std::string claim_verdict(const Interval& effect, double equivalent = 0);
 
+/// The verdict that nothing is lost, or no more than `margin`: "holds" if low > -margin, "refuted" if high < -margin,
+/// else "undecided".
+std::string no_loss_verdict(const Interval& difference, double margin = 1);
+
+/// The verdict on a claim of two parts: theirs if they agree, else "undecided".
+std::string both(const std::string& a, const std::string& b);
+
 /// The verdict, with " (below protocol)" behind it if there were fewer seeds than the protocol asks for.
 std::string with_protocol(const std::string& verdict, int64_t seeds, int64_t protocol);
 

@@ -1,7 +1,5 @@
 #include "grouped_vs_standard/study/attention_json.h"
 
-#include <fmt/format.h>
-
 namespace comparison {
 
 using nlohmann::json;
@@ -64,15 +62,6 @@ json describe(const examples::RandomMaskAttentionOptions& o) {
 
 json json_of(const examples::AttentionChoice& attention) {
   return std::visit([](const auto& o) { return describe(o); }, attention);
-}
-
-std::string short_name(const examples::AttentionChoice& attention) {
-  const json j = json_of(attention);
-  std::string text = j["kind"].get<std::string>();
-  for (const auto& [name, value] : j.items())
-    if (name != "kind")
-      text += fmt::format(", {} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
-  return text;
 }
 
 }  // namespace comparison

@@ -14,7 +14,4 @@ void put(nlohmann::json& j, const char* name, const T& value, const T& usual) {
 
 nlohmann::json json_of(const examples::AttentionChoice& attention);
 
-/// "grouped G=4 H=4 scale=head_dim": for tables.
-std::string short_name(const examples::AttentionChoice& attention);
-
 }  // namespace comparison

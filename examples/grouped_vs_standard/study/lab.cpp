@@ -52,13 +52,11 @@ double number(const json& object, const std::string& name) {
   return found == object.end() || found->is_null() ? std::nan("") : found->get<double>();
 }
 
-Lab::Lab(std::string folder, bool quick) : folder_(std::move(folder)), quick_(quick) {
-  std::filesystem::create_directories(folder_);
-}
+Lab::Lab(LabOptions options) : options_(std::move(options)) { std::filesystem::create_directories(options_.folder); }
 
-int64_t Lab::seeds(int64_t k) const { return quick_ ? std::max<int64_t>(2, (k + 1) / 3) : k; }
+int64_t Lab::seeds(int64_t k) const { return options_.quick ? std::max<int64_t>(2, (k + 1) / 3) : k; }
 
-std::string Lab::path_of(const json& key) const { return folder_ + "/" + hash(key.dump()) + ".json"; }
+std::string Lab::path_of(const json& key) const { return options_.folder + "/" + hash(key.dump()) + ".json"; }
 
 json Lab::ask(Cell cell) {
   const std::string path = path_of(cell.key);
@@ -67,6 +65,7 @@ json Lab::ask(Cell cell) {
     const json stored = json::parse(file, nullptr, /*allow_exceptions=*/false);
     if (!stored.is_discarded() && stored.value("key", json()) == cell.key) {
       seconds_ += stored.value("seconds", 0.0);
+      ++commits_[stored.value("commit", "unknown")];
       return read_[path] = stored.at("result");
     }
   }
@@ -91,7 +90,9 @@ std::vector<Outcome> Lab::train(const Setting& setting, int64_t k, uint64_t firs
 }
 
 json Lab::measure(const std::string& what, const json& key, const std::function<json()>& work, double cost, Run run) {
-  return ask({{{"measure", what}, {"of", key}}, work, cost, run});
+  json whole{{"measure", what}, {"of", key}};
+  if (run == Run::exclusive && !options_.machine.empty()) whole["on"] = options_.machine;
+  return ask({whole, work, cost, run});
 }
 
 void Lab::run_missing(int workers, int threads) {
@@ -118,7 +119,9 @@ void Lab::run_missing(int workers, int threads) {
         throw tutti::IoError(fmt::format("{}: {}", cell.key.dump(), e.what()));
       }
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      examples::write_file(path, json{{"key", cell.key}, {"result", result}, {"seconds", seconds}}.dump() + "\n");
+      examples::write_file(
+          path,
+          json{{"key", cell.key}, {"result", result}, {"seconds", seconds}, {"commit", options_.commit}}.dump() + "\n");
     };
     const auto show = [&](const std::vector<bool>& finished) {
       double done = before;

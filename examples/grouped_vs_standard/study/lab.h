@@ -24,14 +24,20 @@ struct Cell {
   Run run = Run::shared;
 };
 
+struct LabOptions {
+  std::string folder{};            ///< results are kept here, one file each, written atomically
+  bool quick = false;              ///< fewer seeds
+  std::string commit = "unknown";  ///< of the program, kept with each result: a report says which an earlier one made
+  std::string machine{};           ///< part of what exclusive cells are the result of: threads, instruction set
+};
+
 class Lab {
  public:
-  /// Results are kept in `folder`, one file each, written atomically. quick: fewer seeds.
-  Lab(std::string folder, bool quick);
+  explicit Lab(LabOptions options);
 
   /// k, or about a third of it with --quick (at least 2).
   int64_t seeds(int64_t k) const;
-  bool quick() const { return quick_; }
+  bool quick() const { return options_.quick; }
 
   /// The setting's outcomes with seeds first .. first + k - 1. While some are missing: blank ones.
   std::vector<Outcome> train(const Setting& setting, int64_t k, uint64_t first = 1);
@@ -51,15 +57,17 @@ class Lab {
 
   /// Seconds that the stored cells took, of those asked for in this pass.
   double seconds() const { return seconds_; }
+  /// How many of them each commit of the program made.
+  const std::map<std::string, int>& commits() const { return commits_; }
 
  private:
   nlohmann::json ask(Cell cell);
   std::string path_of(const nlohmann::json& key) const;
-  std::string folder_;
-  bool quick_;
+  LabOptions options_;
   std::map<std::string, Cell> missing_;  // by file, so that several claims may ask for one cell
   std::map<std::string, nlohmann::json> read_;
   double seconds_ = 0;
+  std::map<std::string, int> commits_;
 };
 
 /// A number of a measured object; NaN while it is missing.

@@ -14,6 +14,8 @@ enum class Match {
   equal_depth,      ///< more blocks: L' = 12 L / (9 + 3/G)
   shrunk_baseline,  ///< the standard arm is narrower: C sqrt((9 + 3/G) / 12)
 };
+inline constexpr Match all_matches[] = {Match::equal_ffn, Match::equal_inner, Match::equal_depth,
+                                        Match::shrunk_baseline, Match::same_width};
 Match match_from(const std::string& name);  ///< ValueError naming them
 std::string name_of(Match match);
 

@@ -134,6 +134,12 @@ std::vector<double> numbers(const nlohmann::json& list) {  // JSON has no NaN: n
 
 }  // namespace
 
+std::vector<std::vector<uint8_t>> correct_of(const std::vector<Outcome>& outcomes) {
+  std::vector<std::vector<uint8_t>> list;
+  for (const Outcome& o : outcomes) list.push_back(o.correct);
+  return list;
+}
+
 nlohmann::json json_of(const Outcome& o) {
   std::string bits;  // four test samples a digit, the first in its highest bit
   for (size_t i = 0; i < o.correct.size(); i += 4) {

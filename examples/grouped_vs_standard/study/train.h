@@ -14,6 +14,8 @@ struct Outcome {
   int64_t parameters = 0;
   double accuracy() const;  ///< percent
 };
+/// Whose `correct` stand side by side: [seed][item].
+std::vector<std::vector<uint8_t>> correct_of(const std::vector<Outcome>& outcomes);
 nlohmann::json json_of(const Outcome& outcome);
 Outcome outcome_from(const nlohmann::json& j);
 
@@ -35,8 +37,8 @@ Trained train(const Setting& setting, uint64_t seed, const KeepGoing& keep_going
 /// The setting's model as `train` starts it.
 std::unique_ptr<examples::Classifier> fresh_model(const Setting& setting, uint64_t seed);
 
-/// Mean FLOPs share of the last forward over the layers whose groups are chosen by content (differentiable in training);
-/// undefined if there are none.
+/// Mean FLOPs share of the last forward over the layers whose groups are chosen by content (differentiable in
+/// training); undefined if there are none.
 tutti::Tensor flops_share(const examples::Classifier& model);
 
 /// AdamW's groups: decay on matrices, none on biases and norms.
