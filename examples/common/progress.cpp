@@ -23,7 +23,8 @@ void Progress::update(double done, const std::string& note) {
   const double share = std::clamp(done / total_, 0.0, 1.0);
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const auto left = static_cast<int>(share > 0 ? elapsed * (1 - share) / share : 0);
-  const std::string text = fmt::format("{:3.0f} %  {}:{:02d} left  {}", 100 * share, left / 60, left % 60, note);
+  const std::string text =
+      share > 0 ? fmt::format("{:3.0f} %  {}:{:02d} left  {}", 100 * share, left / 60, left % 60, note) : note;
   if (terminal_) {
     constexpr size_t width = 30;
     const auto full = static_cast<size_t>(share * width);

@@ -16,7 +16,7 @@ struct Scenario {
 };
 
 /// By a short key: "headline", "plain", "coarse", "digits", "splice", "mnist1d", "clevr_relational", "clevr_other",
-/// "cells", "arrhythmia", "pixels196", "recall". ValueError on another.
+/// "cells", "arrhythmia", "pixels196", "recall", "listops". ValueError on another.
 Scenario scenario(const std::string& key);
 std::vector<std::string> scenario_keys();
 

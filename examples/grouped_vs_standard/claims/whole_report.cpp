@@ -42,7 +42,10 @@ std::string made_by(const std::map<std::string, int>& commits, const std::string
   int all = 0;
   for (const auto& [name, count] : commits) all += count;
   for (const auto& [name, count] : commits)
-    if (name != commit) text += fmt::format("; {} of {} results were made by commit {}", count, all, name);
+    if (name == "unknown" && commit != "unknown")
+      text += fmt::format("; {} of {} results do not say which commit made them", count, all);
+    else if (name != commit)
+      text += fmt::format("; {} of {} results were made by commit {}", count, all, name);
   return text;
 }
 
