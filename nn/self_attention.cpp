@@ -5,6 +5,7 @@
 #include "tutti/ops/shape.h"
 
 namespace tutti::nn {
+
 void check_self_attention(const char* layer, const Tensor& x, int64_t embed_dim, const AttentionOptions& call) {
   check_defined(layer, "x", x);
   if ((x.rank() != 2 && x.rank() != 3) || x.size(-1) != embed_dim)
@@ -14,6 +15,15 @@ void check_self_attention(const char* layer, const Tensor& x, int64_t embed_dim,
     throw ValueError(message(layer, ": dropout = ", call.dropout, " in a call; it is an option of the layer"));
   if (call.scale != 0)
     throw ValueError(message(layer, ": scale = ", call.scale, " in a call; it is an option of the layer"));
+}
+
+void check_mask(const char* layer, const Tensor& mask, DType dtype, const Dims& scores) {
+  if (mask.dtype() != DType::boolean && mask.dtype() != dtype)
+    throw DTypeError(message(layer, ": mask must be bool or ", dtype, ", not ", mask.dtype()));
+  bool fits = mask.rank() <= scores.n;
+  for (int i = 1; fits && i <= mask.rank(); ++i) fits = mask.size(-i) == 1 || mask.size(-i) == scores[scores.n - i];
+  if (!fits)
+    throw ShapeError(message(layer, ": mask of shape ", mask.shape(), " does not broadcast to the scores' ", scores));
 }
 
 Tensor self_attention(const Tensor& qkv, int64_t num_heads, double scale, double dropout, AttentionOptions call) {

@@ -29,21 +29,14 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, int64_t num
                              " query heads, a divisor of them as key/value heads, and matching tokens and widths"));
 }
 
-void check_options(const AttentionOptions& o, const Tensor& scores) {
+void check_options(const AttentionOptions& o, DType dtype, const Dims& scores) {
   check_probability(layer, "dropout", o.dropout);
   if (o.window < 0) throw ValueError(message(layer, ": window ", o.window, " is negative"));
   if (o.layout.defined() || o.block != 0)
     throw ValueError(message(
         layer, ": a layout of blocks would save nothing, since all scores are computed; a mask or ", "window fits"));
   if (!std::isfinite(o.scale)) throw ValueError(message(layer, ": scale ", o.scale, " is not finite"));
-  if (!o.mask.defined()) return;
-  if (o.mask.dtype() != DType::boolean && o.mask.dtype() != scores.dtype())
-    throw DTypeError(message(layer, ": mask must be bool or ", scores.dtype(), ", not ", o.mask.dtype()));
-  bool fits = o.mask.rank() <= 4;
-  for (int i = 1; fits && i <= o.mask.rank(); ++i) fits = o.mask.size(-i) == 1 || o.mask.size(-i) == scores.size(-i);
-  if (!fits)
-    throw ShapeError(
-        message(layer, ": mask of shape ", o.mask.shape(), " does not broadcast to the scores' ", scores.shape()));
+  if (o.mask.defined()) check_mask(layer, o.mask, dtype, scores);
 }
 
 /// bool, broadcast to the scores: which keys a query does not see; undefined if it sees all.
@@ -83,23 +76,20 @@ void TalkingHeads::children(Visitor& visit) {
 Tensor TalkingHeads::forward(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) const {
   const int64_t heads = before.tensor().size(0);
   check_inputs(q, k, v, heads);
-  const int64_t times = heads / k.size(1);
-  const Tensor scores = matmul(q, transpose(repeat_heads(k, times), -1, -2));
-  check_options(options, scores);
+  check_options(options, q.dtype(), {q.size(0), heads, q.size(2), k.size(2)});
   const double scale = options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
   const Tensor hidden = hidden_keys(options, q.size(2), k.size(2), q.device());
+  const int64_t times = heads / k.size(1);
+  const bool some = hidden.defined();
+  const FinitePart queries(q, some), keys(repeat_heads(k, times), some), values(repeat_heads(v, times), some);
 
-  Tensor mixed = mix(mul(before, scale), scores);
-  if (options.mask.defined() && options.mask.dtype() != DType::boolean)
-    mixed = mixed + where(hidden, zeros({}, {options.mask.dtype(), options.mask.device()}), options.mask);
-  constexpr double low = -1e30;  // not -inf: a row without a key is uniform after softmax, and 0 after the second fill
-  if (hidden.defined()) mixed = masked_fill(mixed, hidden, low);
-  Tensor weights = softmax(mixed, -1);
-  if (hidden.defined()) weights = masked_fill(weights, hidden, 0);
+  const Tensor mixed = mix(mul(before, scale), products(queries, keys, hidden));
+  Tensor weights = softmax(some ? visible_scores(mixed, options.mask, hidden) : mixed, -1);
+  if (some) weights = masked_fill(weights, hidden, 0);
   weights = mix(after, weights);
-  const bool hidden_by_head = hidden.defined() && hidden.rank() >= 3 && hidden.size(-3) > 1;
+  const bool hidden_by_head = some && hidden.rank() >= 3 && hidden.size(-3) > 1;
   if (hidden_by_head) weights = masked_fill(weights, hidden, 0);  // else what other heads see would come in
-  return matmul(dropout(weights, options.dropout), repeat_heads(v, times));
+  return visible_sum(dropout(weights, options.dropout), values, hidden);
 }
 
 Tensor talking_self_attention(const TalkingHeads& heads, QueryKeyValue x, double scale, double dropout,

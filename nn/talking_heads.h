@@ -18,8 +18,8 @@ class TalkingHeads : public Module {
   void children(Visitor& visit) override;
   /// q [B, H, Tq, D], k [B, Hk, Tk, D], v [B, Hk, Tk, Dv], H a multiple of Hk, to [B, H, Tq, Dv]. Options are those of
   /// scaled_dot_product_attention, except a block layout (ValueError). A key that is hidden from a head gets no weight
-  /// there, before and after mixing; a row without any key gives 0. Dropout is of the mixed weights P'. A NaN in a
-  /// hidden key or value is not kept out.
+  /// there, before and after mixing; a row without any key gives 0. Dropout is of the mixed weights P'. A NaN in a key
+  /// or value that its head hides from a query reaches nothing by way of this query, forward or backward.
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {}) const;
   Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {}) const {
     return scope([&] { return forward(q, k, v, options); });

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <limits>
 
+#include "support/attention_gradient.h"
 #include "support/module_gradcheck.h"
 #include "support/op_test.h"
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
 #include "tutti/nn/init.h"
 #include "tutti/ops/arithmetic.h"
+#include "tutti/ops/compare.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/index.h"
@@ -149,6 +151,86 @@ TEST_CASE("talking heads: a row without any key gives 0 and gradients 0") {
     for (const Tensor& p : layer.parameters())
       for (double g : p.grad().to_vector<double>()) CHECK(g == 0);
   }
+}
+
+TEST_CASE("talking heads: the most negative numbers of a mask are not hidden keys: with causal, as plain attention") {
+  for (const auto& [dtype, lowest] : {std::pair{DType::float32, -3.4028234e38},
+                                      {DType::float64, -1.7976931348623157e308},
+                                      {DType::bfloat16, -3.38e38}})
+    for (int64_t heads : {1, 2}) {
+      INFO(tutti::name_of(dtype));
+      TalkingHeads layer(heads);
+      layer.to(dtype);
+      const AttentionOptions options{.mask = full({3, 3}, lowest, {dtype}), .causal = true};
+      Tensors x;
+      for (uint64_t i = 0; i < 3; ++i) x.push_back(random_tensor({2, heads, 3, 4}, dtype, i).requires_grad_());
+      const Tensor y = layer(x[0], x[1], x[2], options);
+      const double tolerance = size_of(dtype) == 2 ? 0.02 : 1e-6;
+      check_close(y.detach(), Array(scaled_dot_product_attention(x[0], x[1], x[2], options).detach()), tolerance);
+      const Tensor dy = random_tensor(y.shape(), dtype, 9);
+      y.backward(dy);
+      const Tensors want = gradient_by_weights(x, dy, options);
+      for (size_t i = 0; i < 3; ++i) check_close(x[i].grad(), Array(want[i]), tolerance);
+    }
+  // float16's are near enough to scores to overflow with them, and to round them: numbers all the same.
+  TalkingHeads half(1);
+  half.to(DType::float16);
+  const Tensor x = random_tensor({1, 1, 3, 4}, DType::float16, 1, 20, 30);
+  for (double sign : {-1.0, 1.0}) {
+    const AttentionOptions options{.mask = full({3, 3}, -65504, {DType::float16}), .causal = true};
+    const Tensor y = half(x, x * sign, x, options).detach();
+    check_identical(select(y, 2, 0), select(x, 2, 0));  // its only key
+    CHECK(std::isfinite(sum(to(y, DType::float32)).item()));
+  }
+}
+
+TEST_CASE("talking heads: what is hidden reaches nothing, NaN and infinity too, forward and backward") {
+  TalkingHeads layer = mixing(4);
+  constexpr int64_t T = 5;
+  // Of q, k, v (two k/v heads), given what stands in the hidden places: the result and all gradients.
+  const auto run = [&](const AttentionOptions& options, double bad, auto spoil) {
+    Tensor q = values({2, 4, T, 3}, 1), k = values({2, 2, T, 3}, 2), v = values({2, 2, T, 3}, 3);
+    spoil(k, bad);
+    spoil(v, bad);
+    for (Tensor* x : {&q, &k, &v}) x->requires_grad_();
+    layer.zero_grad();
+    const Tensor y = layer(q, k, v, options);
+    y.backward(values(y.shape(), 4));
+    Tensors all{y.detach(), q.grad(), k.grad(), v.grad()};
+    for (const Tensor& p : layer.parameters()) all.push_back(clone(p.grad()));
+    return all;
+  };
+  const auto check = [&](const AttentionOptions& options, auto spoil) {
+    const Tensors clean = run(options, 0.25, spoil);
+    for (double bad : {std::nan(""), infinity}) {
+      const Tensors dirty = run(options, bad, spoil);
+      for (size_t i = 0; i < clean.size(); ++i) check_close(dirty[i], Array(clean[i]), 1e-12);
+    }
+  };
+  // A key mask: tokens 1 and 4 of the first sample.
+  const auto padding = [](const Tensor& x, double bad) {
+    for (int64_t t : {1, 4}) fill_(select(select(x, 0, 0), 1, t), bad);
+  };
+  const Tensor keys = to(Tensor::from({1, 0, 1, 1, 0, 1, 1, 1, 1, 1}, {2, 1, 1, 5}), DType::boolean);
+  check({.mask = keys}, padding);
+  check({.mask = where(keys, zeros({}, {DType::float64}), full({}, -infinity, {DType::float64}))}, padding);
+  // Hidden from some queries only, a later token or one beyond the window: their results and gradients are clean.
+  const auto last = [](const Tensor& x, double bad) { fill_(select(x, 2, 4), bad); };
+  for (const auto& [options, rows] :
+       {std::pair{AttentionOptions{.causal = true}, 4}, {AttentionOptions{.window = 2}, 3}}) {
+    const Tensors clean = run(options, 0.25, last), dirty = run(options, std::nan(""), last);
+    for (size_t i : {size_t{0}, size_t{1}})
+      check_close(slice(dirty[i], 2, 0, rows), Array(slice(clean[i], 2, 0, rows)), 1e-12);
+    CHECK(std::isnan(dirty[0].at({0, 0, 4, 0})));  // and whoever sees it is not told a number
+  }
+  // From the two heads of one k/v head only: what is not finite there counts as 0 in the others' scores.
+  Array by_head({4, 1, 5}, 1);
+  by_head[2 * 5 + 3] = by_head[3 * 5 + 3] = 0;
+  const Tensor two_heads = to(Tensor::from(by_head.v, by_head.shape), DType::boolean);
+  const auto one_key = [](const Tensor& x, double bad) { fill_(select(select(x, 1, 1), 1, 3), bad); };
+  const Tensors clean = run({.mask = two_heads}, 0, one_key), dirty = run({.mask = two_heads}, std::nan(""), one_key);
+  for (const Tensors* found : {&clean, &dirty}) one_key((*found)[2], 0);  // its own gradient ends there
+  for (size_t i = 0; i < clean.size(); ++i) check_close(dirty[i], Array(clean[i]), 1e-12);
 }
 
 TEST_CASE("talking heads: gradients of q, k, v and both matrices, first and second") {
