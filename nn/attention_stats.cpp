@@ -24,26 +24,29 @@ constexpr const char* name = "attention_stats";
 
 Tensor wide(const Tensor& x) { return x.dtype() == DType::float64 ? x : to(x, DType::float32); }
 
-/// bool [B, H, T, T], or undefined if every query sees every key.
-Tensor seen_keys(const AttentionOptions& o, const Dims& scores, Device device) {
+/// Which keys the queries [begin, end) see: bool [B, H, end - begin, T], or undefined if each sees every key.
+Tensor seen_keys(const AttentionOptions& o, const Dims& scores, int64_t begin, int64_t end, Device device) {
   const int64_t tokens = scores[2];
   const bool band = o.causal || (o.window > 0 && o.window < tokens);
   if (!band && !o.mask.defined() && !o.layout.defined()) return {};
   const int64_t farthest = o.window > 0 && o.window < tokens ? o.window - 1 : tokens;
-  return expand(visible_keys({o.causal ? 0 : -farthest, farthest, o.mask, o.layout, o.block}, tokens, tokens, device),
-                scores);
+  const Visibility visibility{o.causal ? 0 : -farthest, farthest, o.mask, o.layout, o.block};
+  return expand(visible_keys(visibility, begin, end, tokens, tokens, device),
+                {scores[0], scores[1], end - begin, tokens});
 }
 
 /// Sums over rows and over channels.
 class Measure {
  public:
-  /// q, k [B, H, T, D]; scale [H, 1, 1]; seen and mask [B, H, T, T], or undefined.
-  void add(const Tensor& q, const Tensor& k, const Tensor& scale, const Tensor& seen, const Tensor& mask) {
+  /// For q, k [B, H, T, D]; scale [H, 1, 1]; seen(begin, end) as seen_keys gives it; mask [B, H, T, T] or undefined.
+  template <class Seen>
+  void add(const Tensor& q, const Tensor& k, const Tensor& scale, const Seen& seen, const Tensor& mask) {
     constexpr int64_t step = 64;  // queries at a time
     const Tensor keys = transpose(k, -1, -2);
     for (int64_t at = 0; at < q.size(2); at += step) {
-      const auto part = [&](const Tensor& x) { return x.defined() ? slice(x, 2, at, at + step) : x; };
-      add_rows(matmul(part(q), keys) * scale, part(seen), part(mask));
+      const int64_t end = std::min(at + step, q.size(2));
+      const auto part = [&](const Tensor& x) { return x.defined() ? slice(x, 2, at, end) : x; };
+      add_rows(matmul(part(q), keys) * scale, seen(at, end), part(mask));
     }
     if (k.numel() == 0) return;
     expected_ += sum(mean(square(q), {0, 2}) * mean(var(k, Dims{2}, /*correction=*/0), 0)).item();
@@ -66,11 +69,10 @@ class Measure {
     const Tensor number = maximum_of(keys);
     const Tensor centred = (scores - sum(scores * shown, -1, true) / number) * shown;
     variance_ += sum(sum(square(centred), -1, true) / number * counts).item();
-    Tensor biased = mask.defined() ? scores + mask : scores;
-    if (seen.defined()) biased = masked_fill(biased, logical_not(seen), -1e30);
-    const Tensor log_weights = log_softmax(biased, -1);
-    const Tensor weights = exp(log_weights) * shown;
-    entropy_ -= sum(sum(weights * log_weights, -1, true) / log(number) * counts).item();
+    const Tensor hidden = seen.defined() ? logical_not(seen) : seen;
+    Tensor log_weights = log_softmax(seen.defined() ? visible_scores(scores, mask, hidden) : scores, -1);
+    if (seen.defined()) log_weights = masked_fill(log_weights, hidden, 0);  // 0 * -inf is NaN
+    entropy_ -= sum(sum(exp(log_weights) * log_weights, -1, true) / log(number) * counts).item();
     rows_ += seen.defined() || scores.size(-1) < 2 ? sum(expand(counts, row_shape(scores))).item()
                                                    : static_cast<double>(scores.numel() / scores.size(-1));
   }
@@ -100,7 +102,9 @@ AttentionStats measure(std::vector<QueryKeyValue> seen, const std::vector<double
     const Tensor k = repeat_heads(wide(split_heads(x.k, x.num_kv_heads)), x.num_heads / x.num_kv_heads);
     const Dims scores{q.size(0), heads_of_all, q.size(2), q.size(2)};
     const auto own = [&](const Tensor& t) { return t.defined() ? slice(t, 1, first, first + x.num_heads) : t; };
-    const Tensor visible = own(seen_keys(options, scores, q.device()));
+    const auto visible = [&](int64_t begin, int64_t end) {
+      return own(seen_keys(options, scores, begin, end, q.device()));
+    };
     Tensor mask;
     if (options.mask.defined() && options.mask.dtype() != DType::boolean)
       mask = own(expand(to(options.mask, q.dtype()), scores));

@@ -12,6 +12,7 @@
 #include "tutti/ops/compare.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
+#include "tutti/ops/index.h"
 #include "tutti/ops/linear.h"
 #include "tutti/ops/random.h"
 #include "tutti/ops/shape.h"
@@ -270,4 +271,61 @@ TEST_CASE("attention stats: the layer is left as it was") {
   CHECK(default_generator().position() == position);
   CHECK(layer.training());
   REQUIRE_THROWS_AS(layer.dynamic->flops_share(), ValueError);  // no forward of its own yet
+}
+
+TEST_CASE("attention stats: a mask for each query, as the formula of the same mask, across parts of the queries") {
+  auto layer = make({.embed_dim = 12, .num_heads = 6, .groups = 3});
+  layer.to(DType::float64);
+  const int64_t T = 150;  // three parts, the last one short
+  const Tensor x = random_tensor({2, T, 12}, DType::float64, 3, -3, 3);
+  const Tensor lower = to(tril(ones({T, T})), DType::boolean);
+  const AttentionStats causal = attention_stats(layer, x, {.causal = true});
+  check_equal(attention_stats(layer, x, {.mask = lower}), causal);
+  check_equal(attention_stats(layer, x, {.mask = reshape(lower, {1, 1, T, T})}), causal);
+  const Tensor zero = zeros({}, {DType::float64});
+  const Tensor added = where(lower, zero, full({}, -std::numeric_limits<double>::infinity(), {DType::float64}));
+  check_equal(attention_stats(layer, x, {.mask = added}), causal);
+  const Array qkv(grouped_linear(x, layer.weight, layer.bias));
+  const Tensor layout = to(tril(ones({4, 4})), DType::boolean);  // blocks of 40: 64 queries meet two or three of them
+  check_equal(attention_stats(layer, x, {.layout = layout, .block = 40}),
+              by_loops(
+                  qkv, 6, layer.score_scale(), [](int64_t i, int64_t j) { return j / 40 <= i / 40; },
+                  [](int64_t, int64_t) { return 0.0; }));
+}
+
+TEST_CASE("attention stats: the most negative numbers of a mask are not hidden keys") {
+  const auto layer = make({.embed_dim = 8, .groups = 2});
+  const Tensor x = tokens(2, 3, 8);
+  // Whatever the scores are, nothing is left of them beside such numbers: every row is even.
+  const AttentionStats s = attention_stats(layer, x, {.mask = full({3, 3}, -3.4028234e38), .causal = true});
+  CHECK(s.entropy == Approx(1));
+  CHECK(s.logit_spread == Approx(attention_stats(layer, x, {.causal = true}).logit_spread));
+}
+
+TEST_CASE("attention stats: memory grows linearly with the number of tokens, whatever is hidden") {
+  const auto layer = make({.embed_dim = 8, .groups = 2});
+  const auto used = [&](int64_t T, const AttentionOptions& options) {
+    const Tensor x = tokens(1, T, 8);
+    memory::reset_peak();
+    const size_t start = memory::stats().current;
+    attention_stats(layer, x, options);
+    return memory::stats().peak - start;
+  };
+  for (int64_t block : {0, 64, 4096})
+    for (bool causal : {true, false}) {
+      if (block == 0 && !causal) continue;
+      const auto options = [&](int64_t T) {
+        AttentionOptions o{.causal = causal};
+        if (block > 0) {
+          const int64_t n = (T + block - 1) / block;
+          o.layout = to(ones({n, n}), DType::boolean);
+          o.block = block;
+        }
+        return o;
+      };
+      const size_t half = used(1024, options(1024)), whole = used(2048, options(2048));
+      INFO("block " << block << ": " << half << " and " << whole << " bytes");
+      CHECK(whole <= 2.6 * static_cast<double>(half));
+      CHECK(whole < size_t{2048} * 2048 * 4);  // bytes: not even one float32 for each pair
+    }
 }
