@@ -6,7 +6,6 @@
 
 #include "support/grouped_layer.h"
 #include "support/module_gradcheck.h"
-#include "support/op_test.h"
 #include "tutti/nn/init.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/copy.h"
@@ -23,12 +22,6 @@
 
 using namespace tutti;
 using namespace tutti_test;
-using nn::AttentionScale;
-using nn::GroupedMultiHeadAttention;
-using nn::HeadMode;
-using nn::OutputProjection;
-using nn::ProjectionNorm;
-using Options = nn::GroupedMultiHeadAttentionOptions;
 
 namespace {
 

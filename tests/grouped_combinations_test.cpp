@@ -2,19 +2,14 @@
 // name.
 #include <cmath>
 
-#include "support/op_test.h"
+#include "support/grouped_layer.h"
 #include "tutti/core/error.h"
-#include "tutti/core/generator.h"
-#include "tutti/nn/grouped_attention.h"
-#include "tutti/ops/arithmetic.h"
 #include "tutti/ops/reduce.h"
 #include "tutti/ops/shape.h"
 #include "tutti/ops/unary.h"
 
 using namespace tutti;
 using namespace tutti_test;
-using nn::GroupedMultiHeadAttention;
-using Options = nn::GroupedMultiHeadAttentionOptions;
 
 namespace {
 

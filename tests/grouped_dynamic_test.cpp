@@ -1,14 +1,10 @@
 // Dynamic groups inside the grouped layer: against static layers, the penalty, isolation, refused combinations.
 #include <cmath>
 
+#include "support/grouped_layer.h"
 #include "support/module_gradcheck.h"
-#include "support/op_test.h"
-#include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
-#include "tutti/nn/grouped_attention.h"
 #include "tutti/nn/init.h"
-#include "tutti/ops/arithmetic.h"
-#include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/reduce.h"
 #include "tutti/ops/shape.h"
@@ -16,14 +12,8 @@
 
 using namespace tutti;
 using namespace tutti_test;
-using nn::GroupedMultiHeadAttention;
-using nn::GroupExchange;
-using nn::OutputProjection;
-using Options = nn::GroupedMultiHeadAttentionOptions;
 
 namespace {
-
-Tensor values(const Dims& shape, uint64_t seed) { return random_tensor(shape, DType::float64, seed); }
 
 GroupedMultiHeadAttention made(Options options) {
   manual_seed(22);

@@ -1,6 +1,5 @@
 // What the grouped layer's groups see of one another: results, and gradients of weights.
 #include "support/grouped_layer.h"
-#include "support/op_test.h"
 #include "tutti/nn/grouped_attention.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/copy.h"
@@ -12,12 +11,6 @@
 
 using namespace tutti;
 using namespace tutti_test;
-using nn::AttentionScale;
-using nn::GroupedMultiHeadAttention;
-using nn::HeadMode;
-using nn::OutputProjection;
-using nn::ProjectionNorm;
-using Options = nn::GroupedMultiHeadAttentionOptions;
 
 namespace {
 

@@ -9,15 +9,23 @@
 
 namespace tutti_test {
 
-inline tutti::Tensor leaf(const tutti::Dims& shape, uint64_t seed) {
-  return random_tensor(shape, tutti::DType::float64, seed).requires_grad_();
+using tutti::nn::AttentionScale;
+using tutti::nn::GroupedMultiHeadAttention;
+using tutti::nn::GroupExchange;
+using tutti::nn::HeadMode;
+using tutti::nn::OutputProjection;
+using tutti::nn::ProjectionNorm;
+using Options = tutti::nn::GroupedMultiHeadAttentionOptions;
+
+inline tutti::Tensor values(const tutti::Dims& shape, uint64_t seed) {
+  return random_tensor(shape, tutti::DType::float64, seed);
 }
+inline tutti::Tensor leaf(const tutti::Dims& shape, uint64_t seed) { return values(shape, seed).requires_grad_(); }
 
 /// In float64, with every parameter random (biases and norms too), so that none is tested at 0 or 1 only.
-inline tutti::nn::GroupedMultiHeadAttention random_layer(const tutti::nn::GroupedMultiHeadAttentionOptions& o,
-                                                         uint64_t seed) {
+inline GroupedMultiHeadAttention random_layer(const Options& o, uint64_t seed) {
   tutti::manual_seed(seed);
-  tutti::nn::GroupedMultiHeadAttention layer(o);
+  GroupedMultiHeadAttention layer(o);
   layer.to(tutti::DType::float64);
   uint64_t i = 100 * seed;
   for (const auto& p : layer.parameters()) {
