@@ -155,6 +155,9 @@ Tensor GroupedMultiHeadAttention::attend(const QueryKeyValue& x, const Attention
 Tensor GroupedMultiHeadAttention::attend_in_cascade(const Tensor& x, const AttentionOptions& call,
                                                     std::vector<QueryKeyValue>* seen) {
   const int64_t heads = options_.num_heads / options_.groups;
+  if (call.mask.defined())  // of all heads: a group's attention would name its own ones, or take a wrong slice
+    check_mask(layer, call.mask, x.dtype(),
+               {x.rank() == 3 ? x.size(0) : 1, options_.num_heads, x.size(-2), x.size(-2)});
   const bool mask_by_head = call.mask.defined() && call.mask.rank() >= 3 && call.mask.size(-3) > 1;
   return cascade(x, weight, bias, [&](const Tensor& packed, int64_t group) {
     QueryKeyValue own{.packed = packed, .num_heads = heads, .num_kv_heads = heads};

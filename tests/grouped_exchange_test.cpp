@@ -243,3 +243,29 @@ TEST_CASE("exchange: combinations that do not fit say what would") {
                       "GroupedMultiHeadAttention: exchange = cascade has the groups one after another, so norm = full "
                       "cannot span them; per_group fits");
 }
+
+TEST_CASE("exchange: a cascade takes the masks that the plain layer takes, and refuses the others by its own heads") {
+  const Options o{.embed_dim = 16, .num_heads = 8, .groups = 4, .exchange = GroupExchange::cascade};
+  GroupedMultiHeadAttention layer = made(o);
+  const Tensor x = values({2, 5, 16}, 1);
+  for (const Dims& shape : {Dims{3, 5, 5}, Dims{2, 5, 5}, Dims{4, 5, 5}, Dims{10, 5, 5}, Dims{2, 2, 1, 5}}) {
+    const AttentionOptions call{.mask = values(shape, 6)};
+    REQUIRE_THROWS_AS(layer(x, call), ShapeError);
+    REQUIRE_THROWS_WITH(layer(x, call), "GroupedMultiHeadAttention: mask of shape " + to_string(shape) +
+                                            " does not broadcast to the scores' [2, 8, 5, 5]");
+    REQUIRE_THROWS_WITH(plain_of(layer)(x, call), Contains("mask of shape " + to_string(shape) +
+                                                           " does not broadcast to the scores' [2, 8, 5, 5]"));
+  }
+  REQUIRE_THROWS_WITH(layer(select(x, 0, 0), {.mask = values({4, 5, 5}, 6)}),
+                      Contains("mask of shape [4, 5, 5] does not broadcast to the scores' [1, 8, 5, 5]"));
+  REQUIRE_THROWS_WITH(layer(x, {.mask = ones({5, 5})}),
+                      "GroupedMultiHeadAttention: mask must be bool or float64, not float32");
+  // One for all heads, and one for each sample and head: the first group, which no other feeds, sees its own heads'.
+  for (const Dims& shape : {Dims{5, 5}, Dims{1, 5, 5}, Dims{8, 1, 5}, Dims{2, 8, 5, 5}, Dims{2, 1, 1, 5}}) {
+    const AttentionOptions call{.mask = values(shape, 6)};
+    Options none = o;
+    none.output = OutputProjection::none;
+    GroupedMultiHeadAttention bare = made(none);
+    check_close(slice(bare(x, call), 2, 0, 4).detach(), Array(slice(plain_of(bare)(x, call), 2, 0, 4).detach()), 1e-12);
+  }
+}
