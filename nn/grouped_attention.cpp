@@ -38,11 +38,17 @@ int64_t scheduled(const Options& o) {
   return o.init_on == ScheduledProjections::q ? 1 : o.init_on == ScheduledProjections::qk ? 2 : 3;
 }
 
-/// The article's advice for long sequences. Here nothing of size T x T is stored (but for talking heads): what grows is
-/// the time.
-void warn_if_dense(int64_t tokens, const AttentionOptions& o) {
+/// The article's advice for long sequences. Here nothing of size T x T is stored but by talking heads: for all others
+/// what grows is the time.
+void warn_if_long(int64_t tokens, GroupExchange exchange, const AttentionOptions& o) {
   constexpr int64_t long_sequence = 1024;
-  if (tokens <= long_sequence || o.layout.defined() || (o.window > 0 && o.window < tokens)) return;
+  if (tokens <= long_sequence) return;
+  if (exchange == GroupExchange::talking_heads)
+    warn_once(
+        "talking heads",
+        message(layer, ": talking heads over ", tokens, " tokens store the scores of all pairs of tokens, so that ",
+                "memory and time grow with their square, also with a window; another exchange stores none"));
+  if (exchange == GroupExchange::talking_heads || o.layout.defined() || (o.window > 0 && o.window < tokens)) return;
   warn_once("dense attention",
             message(layer, ": dense attention over ", tokens, " tokens: the time grows with their square; the option ",
                     "sparsity, or a window or layout in the call, makes it grow with what is visited"));
@@ -186,7 +192,7 @@ Tensor GroupedMultiHeadAttention::context(const Tensor& x, const AttentionOption
                                           std::vector<QueryKeyValue>* seen) {
   check_self_attention(layer, x, options_.embed_dim, call);
   const AttentionOptions options = with_sparsity(layer, options_.sparsity, x.size(-2), x.device(), call);
-  warn_if_dense(x.size(-2), options);
+  warn_if_long(x.size(-2), options_.exchange, options);
   if (options_.exchange == GroupExchange::cascade) return attend_in_cascade(x, options, seen);
   QueryKeyValue qkv = project(x);
   normalize(qkv);

@@ -13,7 +13,7 @@ namespace {
 
 /// Of the pattern's fixed part.
 bool visits(const SparsityOptions& o, int64_t i, int64_t j) {
-  const bool near = std::abs(i - j) <= o.window;
+  const bool near = std::abs(i - j) <= (o.window == SparsityOptions::unset ? 1 : o.window);
   switch (o.pattern) {
     case Sparsity::block:
       return i == j;
@@ -48,10 +48,16 @@ void check_sparsity(const char* layer, const SparsityOptions& o) {
       throw ValueError(message(layer, ": sparsity.", option, " is ", value, "; it must be at least ", least));
   };
   if (o.pattern == Sparsity::dense) return;
-  if (o.pattern == Sparsity::sliding_window) return at_least("window", o.window, 1);
+  const bool given = o.window != SparsityOptions::unset;
+  if (o.pattern == Sparsity::sliding_window) {
+    if (!given)
+      throw ValueError(message(layer, ": sparsity.window is not set; sliding_window needs it, in tokens: with 128 a ",
+                               "token sees those at a distance below 128"));
+    return at_least("window", o.window, 1);
+  }
   at_least("block", o.block, 1);
   if (o.pattern == Sparsity::block) return;
-  at_least("window", o.window, 0);
+  if (given) at_least("window", o.window, 0);
   if (o.pattern == Sparsity::strided) return at_least("stride", o.stride, 1);
   at_least("global", o.global, 0);
   if (o.pattern == Sparsity::big_bird) at_least("random", o.random, 0);
@@ -73,6 +79,7 @@ Tensor sparsity_layout(const SparsityOptions& o, int64_t tokens, Device device) 
 
 AttentionOptions with_sparsity(const char* layer, const SparsityOptions& o, int64_t tokens, Device device,
                                AttentionOptions call) {
+  check_sparsity(layer, o);
   if (o.pattern == Sparsity::dense) return call;
   if (o.pattern == Sparsity::sliding_window) {
     if (call.window == 0 || o.window < call.window) call.window = o.window;
@@ -80,6 +87,9 @@ AttentionOptions with_sparsity(const char* layer, const SparsityOptions& o, int6
   }
   if (call.layout.defined())
     throw ValueError(message(layer, ": a layout in a call; the layer has one of its own by its option sparsity"));
+  if (call.block != 0)
+    throw ValueError(
+        message(layer, ": block = ", call.block, " in a call; the layer's option sparsity has block = ", o.block));
   call.layout = sparsity_layout(o, tokens, device);
   call.block = o.block;
   return call;

@@ -22,7 +22,9 @@ enum class Sparsity { dense, sliding_window, block, strided, global_window, big_
 struct SparsityOptions {
   Sparsity pattern = Sparsity::dense;
   int64_t block = 64;  ///< tokens in a block; multiples of 64 waste no work
-  int64_t window = 1;  ///< blocks on each side, 0: its own only; of sliding_window: tokens, 1: itself only
+  static constexpr int64_t unset = -1;
+  /// Blocks on each side, 0: its own only, unset: 1. Of sliding_window: tokens, 1: itself only; it must be set.
+  int64_t window = unset;
   int64_t stride = 4;  ///< the distance of the blocks that strided visits
   int64_t global = 1;  ///< first blocks that see all and are seen by all
   int64_t random = 1;  ///< random blocks for each block of queries
@@ -30,7 +32,7 @@ struct SparsityOptions {
 };
 
 /// ValueError "GroupedMultiHeadAttention: sparsity.block is 0; it must be at least 1", for the numbers that the pattern
-/// reads.
+/// reads; also if sliding_window has no window.
 void check_sparsity(const char* layer, const SparsityOptions& options);
 
 /// bool [n, n] for `tokens` queries and keys; undefined for dense and sliding_window, which need none. ValueError on a
@@ -38,7 +40,8 @@ void check_sparsity(const char* layer, const SparsityOptions& options);
 Tensor sparsity_layout(const SparsityOptions& options, int64_t tokens, Device device = cpu);
 
 /// The options of a call of a layer with this pattern, over `tokens` queries and keys: its layout, or the narrower of
-/// its window and the call's. ValueError if the call brings a layout of its own besides.
+/// its window and the call's. ValueError as check_sparsity's, or if the call brings a layout or block of its own
+/// besides.
 AttentionOptions with_sparsity(const char* layer, const SparsityOptions& options, int64_t tokens, Device device,
                                AttentionOptions call);
 

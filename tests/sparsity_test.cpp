@@ -64,9 +64,11 @@ TEST_CASE("sparsity: the patterns' blocks") {
         "xxxxxx xxx... xxxx.. x.xxx. x..xxx x...xx");
   CHECK(layout({.pattern = Sparsity::global_window, .block = 10, .window = 0, .global = 0}) ==
         "x..... .x.... ..x... ...x.. ....x. .....x");
+  CHECK(layout({.pattern = Sparsity::global_window, .block = 10, .global = 0}) ==
+        "xx.... xxx... .xxx.. ..xxx. ...xxx ....xx");  // one on each side, if nothing is said
   CHECK(drawn(sparsity_layout({.pattern = Sparsity::block, .block = 64}, 65)) == "x. .x");
   CHECK_FALSE(sparsity_layout({}, 60).defined());
-  CHECK_FALSE(sparsity_layout({.pattern = Sparsity::sliding_window}, 60).defined());
+  CHECK_FALSE(sparsity_layout({.pattern = Sparsity::sliding_window, .window = 9}, 60).defined());
   CHECK(sparsity_layout({.pattern = Sparsity::block}, 0).shape() == Dims{0, 0});
 }
 
@@ -199,6 +201,20 @@ TEST_CASE("sparsity: the grouped layer warns once of dense attention over more t
   CHECK(got == std::vector<std::string>{
                    "GroupedMultiHeadAttention: dense attention over 1025 tokens: the time grows with their square; the "
                    "option sparsity, or a window or layout in the call, makes it grow with what is visited"});
+  // Talking heads store every score whatever a window hides.
+  nn::GroupedMultiHeadAttention talking({.embed_dim = 8,
+                                         .groups = 2,
+                                         .exchange = nn::GroupExchange::talking_heads,
+                                         .sparsity = {.pattern = Sparsity::sliding_window, .window = 64}});
+  got.clear();
+  forget_warnings();
+  talking(slice(x, 0, 0, 1024));
+  CHECK(got.empty());
+  talking(x);
+  talking(x, AttentionOptions{.window = 10});
+  CHECK(got == std::vector<std::string>{
+                   "GroupedMultiHeadAttention: talking heads over 1025 tokens store the scores of all pairs of tokens, "
+                   "so that memory and time grow with their square, also with a window; another exchange stores none"});
   set_warning_handler(before);
   forget_warnings();
 }
@@ -210,8 +226,12 @@ TEST_CASE("sparsity: errors") {
                       "Layer: sparsity.block is 0; it must be at least 1");
   REQUIRE_THROWS_WITH(check({.pattern = Sparsity::sliding_window, .window = 0}),
                       "Layer: sparsity.window is 0; it must be at least 1");
-  REQUIRE_THROWS_WITH(check({.pattern = Sparsity::strided, .window = -1}),
-                      "Layer: sparsity.window is -1; it must be at least 0");
+  REQUIRE_THROWS_WITH(check({.pattern = Sparsity::sliding_window}),
+                      "Layer: sparsity.window is not set; sliding_window needs it, in tokens: with 128 a token sees "
+                      "those at a distance below 128");
+  REQUIRE_THROWS_AS(with({.pattern = Sparsity::sliding_window}, 64), ValueError);
+  REQUIRE_THROWS_WITH(check({.pattern = Sparsity::strided, .window = -2}),
+                      "Layer: sparsity.window is -2; it must be at least 0");
   REQUIRE_THROWS_WITH(check({.pattern = Sparsity::strided, .stride = 0}),
                       "Layer: sparsity.stride is 0; it must be at least 1");
   REQUIRE_THROWS_WITH(check({.pattern = Sparsity::global_window, .global = -2}),
@@ -219,10 +239,12 @@ TEST_CASE("sparsity: errors") {
   REQUIRE_THROWS_WITH(check({.pattern = Sparsity::big_bird, .random = -2}),
                       "Layer: sparsity.random is -2; it must be at least 0");
   REQUIRE_NOTHROW(check({.block = 0, .window = -1, .stride = 0, .global = -1, .random = -1}));  // dense reads none
-  REQUIRE_NOTHROW(check({.pattern = Sparsity::block, .window = -1, .stride = 0}));
+  REQUIRE_NOTHROW(check({.pattern = Sparsity::block, .window = -2, .stride = 0}));
   REQUIRE_THROWS_WITH(sparsity_layout({.pattern = Sparsity::block}, -1),
                       "sparsity_layout: tokens is -1; it must be at least 0");
   REQUIRE_THROWS_WITH(
       with({.pattern = Sparsity::block}, 64, {.layout = ones({1, 1}, {.dtype = DType::boolean}), .block = 64}),
       "layer: a layout in a call; the layer has one of its own by its option sparsity");
+  REQUIRE_THROWS_WITH(with({.pattern = Sparsity::block, .block = 16}, 64, {.block = 32}),
+                      "layer: block = 32 in a call; the layer's option sparsity has block = 16");
 }
