@@ -7,6 +7,7 @@
 #include "tutti/nn/init.h"
 #include "tutti/nn/option.h"
 #include "tutti/ops/arithmetic.h"
+#include "tutti/ops/compare.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/extrema.h"
@@ -16,6 +17,7 @@
 #include "tutti/ops/reduce.h"
 #include "tutti/ops/shape.h"
 #include "tutti/ops/softmax.h"
+#include "tutti/ops/unary.h"
 
 namespace tutti::nn {
 namespace {
@@ -31,24 +33,48 @@ std::string braced(const std::vector<int64_t>& list) {
 DynamicProjectionOptions checked(DynamicProjectionOptions o) {
   check_positive(layer, "in", o.in);
   check_positive(layer, "width", o.width);
-  check_dynamic(layer, o.dynamic, o.in, o.width);
+  check_dynamic(layer, o.dynamic, {"in", o.in}, {"width", o.width});
   return o;
+}
+
+/// [B, C] of x [B, T, C]: over the tokens that are shown, or all of them; 0 of none.
+Tensor mean_token(const Tensor& x, const Tensor& shown) {
+  const int64_t tokens = x.size(1);
+  if (tokens == 0) return sum(x, 1);
+  if (!shown.defined()) return mean(x, 1);
+  const Tensor count = to(sum(shown, 1, /*keepdim=*/true), DType::float64);
+  const auto n = static_cast<double>(tokens);
+  const Tensor share = to(div(n, clamp(count, 1, n)), x.dtype());  // exactly 1 if all are shown
+  return mul(mean(masked_fill(x, unsqueeze(logical_not(shown), -1), 0), 1), share);
+}
+
+void check_shown(const Tensor& shown, const Tensor& x) {
+  if (!shown.defined()) return;
+  check_dtype(layer, "shown", shown, DType::boolean);
+  if (shown.rank() != 2 || (shown.size(0) != 1 && shown.size(0) != x.size(0)) || shown.size(1) != x.size(1))
+    throw ShapeError(message(layer, ": shown ", shown.shape(), " is neither [", x.size(0), ", ", x.size(1),
+                             "] nor [1, ", x.size(1), "], a truth for each token"));
 }
 
 }  // namespace
 
-void check_dynamic(const char* where, const DynamicGroupsOptions& o, int64_t in, int64_t width) {
+void check_temperature(const char* where, const DynamicGroupsOptions& o) {
+  if (!(o.temperature > 0 && std::isfinite(o.temperature)))
+    throw ValueError(message(where, ": dynamic.temperature is ", o.temperature, "; it must be positive"));
+}
+
+void check_dynamic(const char* where, const DynamicGroupsOptions& o, NamedWidth in, NamedWidth width) {
   const auto& list = o.candidates;
   if (list.empty()) throw ValueError(message(where, ": dynamic.candidates is empty; {1, 2, 4} would do"));
   for (size_t i = 0; i < list.size(); ++i) {
-    check_divides(where, "dynamic.candidates", list[i], "embed_dim", in);
-    check_divides(where, "dynamic.candidates", list[i], "inner_dim", width);
-    if (i > 0 && (list[i] <= list[i - 1] || list[i] % list[i - 1] != 0))
-      throw ValueError(message(where, ": dynamic.candidates = ", braced(list), ": ", list[i], " is no multiple of ",
-                               list[i - 1], " before it; each must divide the next, as in {1, 2, 4, 8}"));
+    check_divides(where, "dynamic.candidates", list[i], in.option, in.value);
+    check_divides(where, "dynamic.candidates", list[i], width.option, width.value);
+    if (i == 0 || (list[i] > list[i - 1] && list[i] % list[i - 1] == 0)) continue;
+    throw ValueError(message(where, ": dynamic.candidates = ", braced(list), ": ", list[i],
+                             list[i] <= list[i - 1] ? " does not exceed the " : " is no multiple of ", list[i - 1],
+                             " before it; each must divide the next, as in {1, 2, 4, 8}"));
   }
-  if (!(o.temperature > 0 && std::isfinite(o.temperature)))
-    throw ValueError(message(where, ": dynamic.temperature is ", o.temperature, "; it must be positive"));
+  check_temperature(where, o);
 }
 
 DynamicGroups::DynamicGroups(DynamicProjectionOptions options)
@@ -113,32 +139,57 @@ Tensor DynamicGroups::partition(const Tensor& x, const Tensor& choice) const {
   return index_select(cat(pieces, 0), 0, tutti::to(Tensor::from(place, {next}), x.device()));
 }
 
-Tensor DynamicGroups::forward(const Tensor& input) {
+Tensor DynamicGroups::forward(const Tensor& input, const Tensor& shown) {
   const auto& o = options_;
   check_defined(layer, "x", input);
   if ((input.rank() != 2 && input.rank() != 3) || input.size(-1) != o.in)
     throw ShapeError(
         message(layer, ": input ", input.shape(), " is neither [batch, tokens, ", o.in, "] nor [tokens, ", o.in, "]"));
   const Tensor x = input.rank() == 3 ? input : unsqueeze(input, 0);
-  const Tensor share = softmax(div(gate(mean(x, 1)), o.dynamic.temperature), 1);
-  choice_ = argmax(share, 1);
-  const Tensor hard = tutti::to(one_hot(choice_, share.size(1)), share.dtype());
+  check_shown(shown, x);
+  const Tensor share = softmax(div(gate(mean_token(x, shown)), o.dynamic.temperature), 1);
+  const Tensor choice = argmax(share, 1);
+  const Tensor hard = tutti::to(one_hot(choice, share.size(1)), share.dtype());
   std::vector<double> cost;
   for (int64_t g : o.dynamic.candidates) cost.push_back(1 / static_cast<double>(g));
   const Tensor costs = tutti::to(tutti::to(Tensor::from(cost, {share.size(1)}), share.dtype()), share.device());
-  flops_share_ = mean(sum(mul(training() ? share : hard, costs), 1));
-  const Tensor y = training() ? blend(x, share, hard) : partition(x, choice_);
+  const Tensor shares = sum(mul(training() ? share : hard, costs), 1);
+  const Tensor y = training() ? blend(x, share, hard) : partition(x, choice);
+  last_.set({.flops_share = x.size(0) > 0 ? mean(shares) : sum(shares),
+             .choice = choice,
+             .recorded = !training() || grad_mode()});
   return input.rank() == 3 ? y : squeeze(y, 0);
 }
 
 Tensor DynamicGroups::flops_share() const {
-  if (!flops_share_.defined()) throw ValueError(message(layer, ": flops_share before the first forward"));
-  return flops_share_;
+  const Found last = last_.get();
+  if (!last.flops_share.defined()) throw ValueError(message(layer, ": flops_share before the first forward"));
+  if (!last.recorded && grad_mode())
+    throw ValueError(message(layer,
+                             ": flops_share has no gradient, because the last forward in training did not record ",
+                             "(checkpoint runs it so); call the layer outside checkpoint, or read this under no_grad"));
+  return last.flops_share;
 }
 
 Tensor DynamicGroups::choice() const {
-  if (!choice_.defined()) throw ValueError(message(layer, ": choice before the first forward"));
-  return choice_;
+  const Found last = last_.get();
+  if (!last.choice.defined()) throw ValueError(message(layer, ": choice before the first forward"));
+  return last.choice;
+}
+
+DynamicGroups::Last& DynamicGroups::Last::operator=(const Last& other) noexcept {
+  set(other.get());
+  return *this;
+}
+
+DynamicGroups::Found DynamicGroups::Last::get() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return found_;
+}
+
+void DynamicGroups::Last::set(Found found) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::swap(found_, found);  // what was there is freed after the lock
 }
 
 }  // namespace tutti::nn

@@ -1,5 +1,6 @@
 // A projection whose number of groups is chosen by each sample's content.
 #pragma once
+#include <mutex>
 #include <vector>
 
 #include "tutti/nn/linear.h"
@@ -12,9 +13,16 @@ struct DynamicGroupsOptions {
   double temperature = 1;             ///< of the gate's softmax
 };
 
+/// An option that is a width, by its name.
+struct NamedWidth {
+  const char* option;
+  int64_t value;
+};
 /// ValueError naming `where`, the option and what would fit, unless the candidates divide one another and both widths,
 /// and the temperature is positive.
-void check_dynamic(const char* where, const DynamicGroupsOptions& options, int64_t in, int64_t width);
+void check_dynamic(const char* where, const DynamicGroupsOptions& options, NamedWidth in, NamedWidth width);
+/// Of that the temperature alone.
+void check_temperature(const char* where, const DynamicGroupsOptions& options);
 
 struct DynamicProjectionOptions {
   int64_t in = 0;     ///< C
@@ -30,6 +38,8 @@ struct DynamicProjectionOptions {
 /// (straight-through, Bengio et al. 2013): with p the gate's softmax and s_i = <dy, result of candidate i>, logit i
 /// gets p_i (s_i - sum_j p_j s_j) / temperature. Evaluation: samples are parted by choice and only the blocks that they
 /// chose are computed; the gate gets no gradient.
+/// Several threads may call one layer at once, as long as nobody changes its parameters or mode meanwhile: results do
+/// not depend on it. What flops_share and choice say is then of the call that ended last.
 class DynamicGroups : public Callable<DynamicGroups> {
   DynamicProjectionOptions options_;  // first: checked before the gate is made
 
@@ -37,10 +47,15 @@ class DynamicGroups : public Callable<DynamicGroups> {
   /// ValueError as check_dynamic's, or if a width is not positive.
   explicit DynamicGroups(DynamicProjectionOptions options);
   void children(Visitor& visit) override;
-  Tensor forward(const Tensor& x);  ///< x [B, T, C] (or [T, C]) to [B, T, 3 E]: q of all groups, then k, then v
+  /// x [B, T, C] (or [T, C]) to [B, T, 3 E]: q of all groups, then k, then v. `shown`, bool [B, T] or [1, T], says
+  /// which tokens the gate's mean is taken over (undefined: all); a NaN in another does not reach the choice, and a
+  /// sample that shows none is judged by the gate's bias alone.
+  Tensor forward(const Tensor& x, const Tensor& shown = {});
   /// What share of the dense projection's multiplications the last forward needed, from 1 / largest candidate to 1,
-  /// the mean over its samples. In training the gate's expectation sum_i p_i / G_i, differentiable, to be added to a
-  /// loss as a penalty; in evaluation the choices'. ValueError before the first forward.
+  /// the mean over its samples; 0 of none. In training the gate's expectation sum_i p_i / G_i, differentiable, to be
+  /// added to a loss as a penalty; in evaluation the choices'. ValueError before the first forward, and, while
+  /// gradients are recorded, after a training forward that did not record, as those under checkpoint do not: a penalty
+  /// without a gradient would do nothing.
   Tensor flops_share() const;
   Tensor choice() const;                ///< of the last forward: positions among the candidates, int64 [B]
   Tensor blocks(int64_t groups) const;  ///< W's diagonal blocks [3, G, E/G, C/G], as grouped_linear takes them
@@ -52,7 +67,26 @@ class DynamicGroups : public Callable<DynamicGroups> {
   Tensor project(const Tensor& x, size_t candidate) const;
   Tensor blend(const Tensor& x, const Tensor& share, const Tensor& hard) const;
   Tensor partition(const Tensor& x, const Tensor& choice) const;
-  Tensor flops_share_, choice_;
+
+  /// Of the last forward.
+  struct Found {
+    Tensor flops_share, choice;
+    bool recorded = true;  ///< false: a training forward without gradients
+  };
+  /// That, safe to replace and read from several threads at once.
+  class Last {
+   public:
+    Last() = default;
+    Last(const Last& other) noexcept : found_(other.get()) {}  // tensors are handles: nothing to throw
+    Last& operator=(const Last& other) noexcept;
+    Found get() const noexcept;
+    void set(Found found) noexcept;
+
+   private:
+    mutable std::mutex mutex_;
+    Found found_;
+  };
+  Last last_;
 };
 
 }  // namespace tutti::nn

@@ -45,6 +45,8 @@ void check_cascade(const Options& o) {
 
 }  // namespace
 
+bool heads_fit(int64_t heads, int64_t groups) { return heads % groups == 0 || groups % heads == 0; }
+
 void check_exchange(const Options& o) {
   if (o.exchange == GroupExchange::inter_group) check_inter_group(o);
   if (o.exchange == GroupExchange::talking_heads) check_talking_heads(o);
@@ -52,13 +54,15 @@ void check_exchange(const Options& o) {
 }
 
 void check_dynamic_groups(const Options& o) {
-  if (o.dynamic.candidates.empty()) return;
-  check_dynamic(layer, o.dynamic, o.embed_dim, o.inner_dim);
+  if (o.dynamic.candidates.empty()) return check_temperature(layer, o.dynamic);
+  check_dynamic(layer, o.dynamic, {"embed_dim", o.embed_dim}, {"inner_dim", o.inner_dim});
+  const int64_t most = o.dynamic.candidates.back();
   for (int64_t g : o.dynamic.candidates)
-    if (o.num_heads % g != 0 && g % o.num_heads != 0)
+    if (!heads_fit(o.num_heads, g))
       throw ValueError(message(layer, ": dynamic.candidates: ", g,
                                " is neither a multiple nor a divisor of num_heads = ", o.num_heads,
-                               "; num_heads = ", o.dynamic.candidates.back(), " fits all of them"));
+                               "; num_heads = ", most,
+                               heads_fit(most, o.groups) ? "" : message(" with groups = ", most), " fits all of them"));
   const auto refuse = [](bool wrong, const char* option, const char* value, const char* why) {
     if (wrong) throw ValueError(message(layer, ": ", option, " = ", value, " with dynamic.candidates: ", why));
   };

@@ -1,6 +1,7 @@
 #include "tutti/nn/grouped_attention.h"
 
 #include <cmath>
+#include <limits>
 
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
@@ -8,6 +9,7 @@
 #include "tutti/nn/cascade.h"
 #include "tutti/nn/init.h"
 #include "tutti/ops/arithmetic.h"
+#include "tutti/ops/compare.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/linear.h"
@@ -52,6 +54,27 @@ void warn_if_long(int64_t tokens, GroupExchange exchange, const AttentionOptions
   warn_once("dense attention",
             message(layer, ": dense attention over ", tokens, " tokens: the time grows with their square; the option ",
                     "sparsity, or a window or layout in the call, makes it grow with what is visited"));
+}
+
+/// The tokens that the gate of dynamic groups may read, bool [B or 1, T]; undefined: all. It takes one mean for each
+/// sample, so what it may not see must be the same for every query and head.
+Tensor tokens_for_gate(const Tensor& x, int64_t heads, const AttentionOptions& call) {
+  if (call.causal)
+    throw ValueError(message(layer, ": causal with dynamic.candidates: the gate reads the mean of all tokens, so that ",
+                             "the result of the first would depend on the last; fixed groups (no candidates) fit"));
+  const Tensor& mask = call.mask;
+  if (!mask.defined()) return {};
+  const int64_t batch = x.rank() == 3 ? x.size(0) : 1, tokens = x.size(-2);
+  check_mask(layer, mask, x.dtype(), {batch, heads, tokens, tokens});
+  const auto varies = [&mask](int axis) { return mask.rank() >= axis && mask.size(-axis) != 1; };
+  if (varies(2) || varies(3))
+    throw ValueError(
+        message(layer, ": mask of shape ", mask.shape(), " with dynamic.candidates: the gate reads one mean ",
+                "of tokens for each sample, so a mask must hide the same keys from all queries and heads, ",
+                "as one of shape [", batch, ", 1, 1, ", tokens, "] does; or fixed groups (no candidates) ", "fit"));
+  const Tensor keys = reshape(mask, {mask.rank() == 4 ? mask.size(0) : 1, mask.rank() > 0 ? mask.size(-1) : 1});
+  constexpr double hidden = -std::numeric_limits<double>::infinity();
+  return expand(mask.dtype() == DType::boolean ? keys : ne(keys, hidden), {keys.size(0), tokens});
 }
 
 }  // namespace
@@ -118,9 +141,9 @@ double GroupedMultiHeadAttention::score_scale() const {
   return 1 / std::sqrt(static_cast<double>(width));
 }
 
-QueryKeyValue GroupedMultiHeadAttention::project(const Tensor& x) {
+QueryKeyValue GroupedMultiHeadAttention::project(const Tensor& x, const AttentionOptions& call) {
   QueryKeyValue y{.num_heads = options_.num_heads, .num_kv_heads = options_.num_kv_heads};
-  const Tensor first = dynamic ? (*dynamic)(x) : grouped_linear(x, weight, bias);
+  const Tensor first = dynamic ? (*dynamic)(x, tokens_for_gate(x, y.num_heads, call)) : grouped_linear(x, weight, bias);
   if (!kv_weight.defined()) {
     const auto* path = std::get_if<InterGroupPath>(&exchange);
     y.packed = path ? (*path)(x, first) : first;
@@ -194,7 +217,7 @@ Tensor GroupedMultiHeadAttention::context(const Tensor& x, const AttentionOption
   const AttentionOptions options = with_sparsity(layer, options_.sparsity, x.size(-2), x.device(), call);
   warn_if_long(x.size(-2), options_.exchange, options);
   if (options_.exchange == GroupExchange::cascade) return attend_in_cascade(x, options, seen);
-  QueryKeyValue qkv = project(x);
+  QueryKeyValue qkv = project(x, options);
   normalize(qkv);
   if (seen) seen->push_back(qkv);
   scale_queries(qkv);

@@ -26,8 +26,11 @@ class GroupedMultiHeadAttention : public CallableWith<GroupedMultiHeadAttention,
   explicit GroupedMultiHeadAttention(GroupedMultiHeadAttentionOptions options);
   void children(Visitor& visit) override;
   /// x [B, T, C] (or [T, C]) to the same shape. options: mask, causal, window, layout; dropout and scale are the
-  /// layer's. Warns once in a process (core/warning.h) of dense attention over more than 1024 tokens, as the article
-  /// does: neither a window nor a layout nor the option sparsity.
+  /// layer's. With dynamic.candidates neither causal nor a mask that differs between queries or heads (ValueError): the
+  /// gate chooses once for a sample, by the mean of the tokens that the mask shows; a window or layout does not change
+  /// what it reads. Warns once in a process (core/warning.h) of dense attention over more than 1024 tokens, as the
+  /// article does (neither a window nor a layout nor the option sparsity), and of talking heads over as many, which
+  /// store [B, H, T, T] whatever is hidden.
   Tensor forward(const Tensor& x, const AttentionOptions& options = {});
   /// Its first part: the heads' results side by side, [B, T, E] (or [T, E]), before group dropout, exchange of results
   /// and output projection. `seen` receives q (not yet times a learned scale), k and v, as they meet: one entry, or
@@ -53,7 +56,7 @@ class GroupedMultiHeadAttention : public CallableWith<GroupedMultiHeadAttention,
 
  private:
   // forward, step by step
-  QueryKeyValue project(const Tensor& x);
+  QueryKeyValue project(const Tensor& x, const AttentionOptions& call);
   static constexpr int64_t all_groups = -1;
   void normalize(QueryKeyValue& x, int64_t group = all_groups) const;
   void scale_queries(QueryKeyValue& x, int64_t group = all_groups) const;

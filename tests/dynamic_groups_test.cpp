@@ -2,9 +2,11 @@
 #include "tutti/nn/dynamic_groups.h"
 
 #include <cmath>
+#include <thread>
 
 #include "support/module_gradcheck.h"
 #include "support/op_test.h"
+#include "tutti/autograd/checkpoint.h"
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
 #include "tutti/nn/init.h"
@@ -246,14 +248,15 @@ TEST_CASE("dynamic groups: errors") {
                       "the next, as in {1, 2, 4, 8}");
   REQUIRE_THROWS_WITH(
       make({1, 2, 2}),
-      "DynamicGroups: dynamic.candidates = {1, 2, 2}: 2 is no multiple of 2 before it; each must divide "
-      "the next, as in {1, 2, 4, 8}");
+      "DynamicGroups: dynamic.candidates = {1, 2, 2}: 2 does not exceed the 2 before it; each must divide the next, "
+      "as in {1, 2, 4, 8}");
+  REQUIRE_THROWS_WITH(make({4, 2}), Contains("dynamic.candidates = {4, 2}: 2 does not exceed the 4 before it; "));
   REQUIRE_THROWS_WITH(make({1, 5}),
-                      "DynamicGroups: dynamic.candidates = 5 does not divide embed_dim = 24; of the numbers nearby, 4 "
-                      "and 6 do");
+                      "DynamicGroups: dynamic.candidates = 5 does not divide in = 24; of the numbers nearby, 4 and 6 "
+                      "do");
   REQUIRE_THROWS_WITH(make({1, 8}, 1, 24, 12),
-                      "DynamicGroups: dynamic.candidates = 8 does not divide inner_dim = 12; of the numbers nearby, 6 "
-                      "and 12 do");
+                      "DynamicGroups: dynamic.candidates = 8 does not divide width = 12; of the numbers nearby, 6 and "
+                      "12 do");
   REQUIRE_THROWS_WITH(make({0}), "DynamicGroups: dynamic.candidates is 0; it must be at least 1");
   for (double t : {0.0, -1.0})
     REQUIRE_THROWS_WITH(make({1, 2}, t), Contains("dynamic.temperature is") && Contains("; it must be positive"));
@@ -264,4 +267,113 @@ TEST_CASE("dynamic groups: errors") {
   REQUIRE_THROWS_WITH(layer(ones({2, 3, 7})),
                       "DynamicGroups: input [2, 3, 7] is neither [batch, tokens, 8] nor [tokens, 8]");
   REQUIRE_THROWS_WITH(layer(Tensor()), "DynamicGroups: x is undefined");
+  const Tensor x = ones({2, 3, 8}, {DType::float64});
+  REQUIRE_THROWS_WITH(layer(x, ones({2, 3})), "DynamicGroups: shown must be bool, not float32");
+  REQUIRE_THROWS_WITH(layer(x, to(ones({3, 3}), DType::boolean)),
+                      "DynamicGroups: shown [3, 3] is neither [2, 3] nor [1, 3], a truth for each token");
+}
+
+TEST_CASE("dynamic groups: the gate's mean is over the tokens that are shown, whatever the others are") {
+  DynamicGroups layer = made({1, 2, 4});
+  for (bool training : {true, false}) {
+    layer.train(training);
+    const Tensor x = values({6, 5, 8}, 4);
+    const std::vector<int64_t> lengths{5, 3, 4, 1, 2, 0};
+    std::vector<bool> shown;
+    for (int64_t b = 0; b < 6; ++b)
+      for (int64_t t = 0; t < 5; ++t) {
+        shown.push_back(t < lengths[static_cast<size_t>(b)]);
+        if (!shown.back()) fill_(select(select(x, 0, b), 0, t), t % 2 ? std::nan("") : 1e30);
+      }
+    const Tensor y = layer(x, Tensor::from(shown, {6, 5})).detach();
+    const auto choice = layer.choice().to_vector<int64_t>();
+    const double share = layer.flops_share().item();
+    double want = 0;
+    for (int64_t b = 0; b < 6; ++b) {
+      const int64_t n = lengths[static_cast<size_t>(b)];
+      const Tensor own = slice(select(x, 0, b), 0, 0, n);  // as if the rest were not there; of no token: the bias alone
+      check_close(slice(select(y, 0, b), 0, 0, n), Array(layer(own).detach()), 1e-12);
+      CHECK(layer.choice().to_vector<int64_t>() == std::vector<int64_t>{choice[static_cast<size_t>(b)]});
+      want += layer.flops_share().item() / 6;
+    }
+    CHECK(share == Approx(want));
+    // All shown is no mask, bit for bit; one row of truths stands for every sample.
+    const Tensor clean = values({6, 5, 8}, 4);
+    for (const Dims& all : {Dims{6, 5}, Dims{1, 5}}) {
+      check_identical(layer(clean, to(ones(all), DType::boolean)).detach(), layer(clean).detach());
+      const double now = layer.flops_share().item();
+      layer(clean, to(ones(all), DType::boolean));
+      CHECK(layer.flops_share().item() == now);
+    }
+  }
+}
+
+TEST_CASE("dynamic groups: a penalty that would have no gradient is refused, evaluation and no_grad are not") {
+  DynamicGroups layer = made({1, 2, 4});
+  const auto call = [&](const std::vector<Tensor>& in) { return layer(in[0]); };
+  const Tensor x = values({4, 3, 8}, 1).requires_grad_();
+  const std::string refused =
+      "DynamicGroups: flops_share has no gradient, because the last forward in training did not record (checkpoint "
+      "runs it so); call the layer outside checkpoint, or read this under no_grad";
+  const Tensor y = checkpoint(call, {x});
+  REQUIRE_THROWS_AS(layer.flops_share(), ValueError);
+  REQUIRE_THROWS_WITH(layer.flops_share(), refused);
+  CHECK(layer.choice().shape() == Dims{4});
+  sum(y).backward();  // runs the layer again, recording
+  CHECK(layer.flops_share().requires_grad());
+  {
+    const no_grad off;
+    layer(x);
+    CHECK(layer.flops_share().item() > 0);
+  }
+  REQUIRE_THROWS_WITH(layer.flops_share(), refused);
+  layer.eval();
+  {
+    const no_grad off;
+    layer(x);
+    CHECK(layer.flops_share().item() > 0);
+  }
+  CHECK(layer.flops_share().item() > 0);
+  checkpoint(call, {x});
+  CHECK(layer.flops_share().item() > 0);
+}
+
+TEST_CASE("dynamic groups: of no samples, or samples without tokens, the share is a number") {
+  for (bool training : {true, false}) {
+    DynamicGroups layer = made({1, 2, 4});
+    layer.train(training);
+    layer(zeros({0, 3, 8}, {DType::float64}));
+    CHECK(layer.flops_share().item() == 0);
+    if (training) {
+      layer.flops_share().backward();
+      CHECK(sum(abs(layer.gate.weight.tensor().grad())).item() == 0);
+    }
+    layer(zeros({2, 0, 8}, {DType::float64}));
+    CHECK(layer.flops_share().item() >= 0.25);
+    CHECK(layer.flops_share().item() <= 1);
+  }
+}
+
+TEST_CASE("dynamic groups: threads that evaluate one layer at once get what one alone gets") {
+  DynamicGroups layer = made({1, 2, 4});
+  layer.eval();
+  const no_grad off;
+  const Tensor inputs[] = {values({24, 3, 8}, 4), values({9, 2, 8}, 5)};
+  const Tensor alone[] = {layer(inputs[0]), layer(inputs[1])};
+  int64_t wrong[] = {0, 0};
+  const auto evaluate = [&](size_t i) {
+    const no_grad here;
+    for (int n = 0; n < 200; ++n) {
+      const Tensor y = layer(inputs[i]);
+      wrong[i] += sum(abs(y - alone[i])).item() != 0;
+      wrong[i] += !(layer.flops_share().item() >= 0.25);  // of either thread's
+      const int64_t samples = layer.choice().size(0);
+      wrong[i] += samples != 24 && samples != 9;
+    }
+  };
+  std::thread other(evaluate, 1);
+  evaluate(0);
+  other.join();
+  CHECK(wrong[0] == 0);
+  CHECK(wrong[1] == 0);
 }

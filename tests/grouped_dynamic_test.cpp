@@ -1,5 +1,6 @@
 // Dynamic groups inside the grouped layer: against static layers, the penalty, isolation, refused combinations.
 #include <cmath>
+#include <limits>
 
 #include "support/grouped_layer.h"
 #include "support/module_gradcheck.h"
@@ -50,9 +51,9 @@ TEST_CASE("dynamic layer: one candidate is the static layer with the dense weigh
     CHECK_FALSE(layer.weight.defined());
     for (const Dims& shape : {Dims{3, 5, 16}, Dims{5, 16}}) {
       const Tensor x = values(shape, 1);
-      check_close(layer(x, {.causal = true}).detach(), Array(plain(x, {.causal = true}).detach()), 1e-12);
+      check_close(layer(x, {.window = 2}).detach(), Array(plain(x, {.window = 2}).detach()), 1e-12);
       layer.eval();
-      check_close(layer(x, {.causal = true}).detach(), Array(plain(x, {.causal = true}).detach()), 1e-12);
+      check_close(layer(x, {.window = 2}).detach(), Array(plain(x, {.window = 2}).detach()), 1e-12);
       layer.train();
     }
   }
@@ -134,10 +135,91 @@ TEST_CASE("dynamic layer: combinations that do not fit say what would") {
       "one width; 0 fits");
   REQUIRE_THROWS_WITH(dynamic({.num_heads = 6, .groups = 3}),
                       "GroupedMultiHeadAttention: dynamic.candidates: 4 is neither a multiple nor a divisor of "
-                      "num_heads = 6; num_heads = 4 fits all of them");
+                      "num_heads = 6; num_heads = 4 with groups = 4 fits all of them");
+  REQUIRE_NOTHROW(dynamic({.num_heads = 4, .groups = 4}));
+  REQUIRE_THROWS_WITH(dynamic({.dynamic = {.candidates = {1, 3, 6}}}),
+                      "GroupedMultiHeadAttention: dynamic.candidates: 3 is neither a multiple nor a divisor of "
+                      "num_heads = 4; num_heads = 6 with groups = 6 fits all of them");
+  REQUIRE_NOTHROW(dynamic({.num_heads = 6, .groups = 6, .dynamic = {.candidates = {1, 3, 6}}}));
+  REQUIRE_THROWS_WITH(dynamic({.num_heads = 2, .groups = 2, .dynamic = {.candidates = {1, 3, 12}}}),
+                      Contains("num_heads = 2; num_heads = 12 fits all of them"));
+  REQUIRE_NOTHROW(dynamic({.num_heads = 12, .groups = 2, .dynamic = {.candidates = {1, 3, 12}}}));
+  REQUIRE_THROWS_WITH(dynamic({.inner_dim = 36, .dynamic = {.candidates = {1, 8}}}),
+                      Contains("dynamic.candidates = 8 does not divide inner_dim = 36; "));
+  REQUIRE_THROWS_WITH(GroupedMultiHeadAttention({.embed_dim = 24, .dynamic = {.temperature = -1}}),
+                      "GroupedMultiHeadAttention: dynamic.temperature is -1; it must be positive");
   REQUIRE_THROWS_WITH(dynamic({.dynamic = {.candidates = {2, 3}}}),
                       "GroupedMultiHeadAttention: dynamic.candidates = {2, 3}: 3 is no multiple of 2 before it; each "
                       "must divide the next, as in {1, 2, 4, 8}");
   REQUIRE_THROWS_WITH(dynamic({.dynamic = {.candidates = {1, 2}, .temperature = 0}}),
                       "GroupedMultiHeadAttention: dynamic.temperature is 0; it must be positive");
+}
+
+TEST_CASE("dynamic layer: under a key mask the choice and the result are those of the shown tokens alone") {
+  constexpr double hidden = -std::numeric_limits<double>::infinity();
+  GroupedMultiHeadAttention layer = made({.embed_dim = 16, .num_heads = 4, .dynamic = {.candidates = {1, 2, 4}}});
+  const int64_t batch = 8, tokens = 6;
+  for (bool training : {true, false})
+    for (bool alike : {false, true}) {  // the same tokens of every sample, in masks of several shapes
+      layer.train(training);
+      const Tensor x = values({batch, tokens, 16}, 2);
+      std::vector<bool> shown;
+      std::vector<double> added;
+      for (int64_t b = 0; b < (alike ? 1 : batch); ++b)
+        for (int64_t t = 0; t < tokens; ++t) {
+          shown.push_back(t < (alike ? 4 : 1 + b % tokens));
+          added.push_back(shown.back() ? 0 : hidden);
+        }
+      const Dims flat{static_cast<int64_t>(shown.size())};
+      std::vector<Tensor> masks;
+      for (const Tensor& m : {Tensor::from(shown, flat), Tensor::from(added, flat)}) {
+        masks.push_back(reshape(m, {-1, 1, 1, tokens}));
+        if (alike) masks.insert(masks.end(), {m, reshape(m, {1, tokens}), reshape(m, {1, 1, tokens})});
+      }
+      for (const Tensor& mask : masks)
+        for (double bad : {std::nan(""), 50.0}) {
+          const Tensor padded = clone(x);
+          std::vector<Tensor> alone;
+          std::vector<int64_t> choices;
+          for (int64_t b = 0; b < batch; ++b) {
+            const int64_t n = alike ? 4 : 1 + b % tokens;
+            if (n < tokens) fill_(slice(select(padded, 0, b), 0, n, tokens), bad);
+            alone.push_back(layer(slice(select(x, 0, b), 0, 0, n)).detach());
+            choices.push_back(layer.dynamic->choice().to_vector<int64_t>()[0]);
+          }
+          const Tensor y = layer(padded, {.mask = mask}).detach();
+          CHECK(layer.dynamic->choice().to_vector<int64_t>() == choices);
+          for (int64_t b = 0; b < batch; ++b)
+            check_close(slice(select(y, 0, b), 0, 0, alone[static_cast<size_t>(b)].size(0)),
+                        Array(alone[static_cast<size_t>(b)]), 1e-12);
+        }
+    }
+}
+
+TEST_CASE("dynamic layer: calls whose first tokens would depend on the last are refused") {
+  GroupedMultiHeadAttention layer = made({.embed_dim = 16, .num_heads = 4, .dynamic = {.candidates = {1, 2}}});
+  const Tensor x = values({2, 5, 16}, 1);
+  const auto call = [&](const AttentionOptions& options) { layer(x, options); };
+  REQUIRE_THROWS_AS(call({.causal = true}), ValueError);
+  REQUIRE_THROWS_WITH(call({.causal = true}),
+                      "GroupedMultiHeadAttention: causal with dynamic.candidates: the gate reads the mean of all "
+                      "tokens, so that the result of the first would depend on the last; fixed groups (no candidates) "
+                      "fit");
+  for (const Dims& shape : {Dims{5, 5}, Dims{5, 1}, Dims{4, 1, 5}, Dims{2, 4, 1, 5}, Dims{2, 1, 5, 5}})
+    REQUIRE_THROWS_WITH(call({.mask = to(ones(shape), DType::boolean)}),
+                        "GroupedMultiHeadAttention: mask of shape " + to_string(shape) +
+                            " with dynamic.candidates: the gate reads one mean of tokens for each sample, so a mask "
+                            "must hide the same keys from all queries and heads, as one of shape [2, 1, 1, 5] does; or "
+                            "fixed groups (no candidates) fit");
+  REQUIRE_THROWS_WITH(call({.mask = to(ones({3}), DType::boolean)}),
+                      "GroupedMultiHeadAttention: mask of shape [3] does not broadcast to the scores' [2, 4, 5, 5]");
+  REQUIRE_THROWS_WITH(call({.mask = ones({5})}),
+                      "GroupedMultiHeadAttention: mask must be bool or float64, not float32");
+  // A window or layout hides keys from queries, not tokens from the gate.
+  call({.window = 2});
+  const Tensor near = layer.dynamic->choice();
+  call({.layout = to(eye(5), DType::boolean), .block = 1});
+  check_identical(near, layer.dynamic->choice());
+  call({});
+  check_identical(near, layer.dynamic->choice());
 }
