@@ -53,6 +53,9 @@ Tensor group_factors(const Tensor& x, const Rates& rates) {
 
 void check_group_dropout(const std::string& where, const GroupDropoutOptions& o, int64_t groups) {
   const size_t n = o.rates.size();
+  if (n == 0 && o.whole_groups)
+    throw ValueError(message(
+        where, "whole_groups without rates drops nothing; rates = {0.1}, say, or whole_groups = ", "false fits"));
   if (n > 1 && n != static_cast<size_t>(groups))
     throw ValueError(message(where, "rates has ", n, " entries for groups = ", groups, "; ", groups,
                              " of them, one for all, or none would fit"));

@@ -13,7 +13,8 @@ struct GroupDropoutOptions {
 };
 
 /// ValueError "WHERErates has 3 entries for groups = 4; ..." unless there are no rates, one, or one for each group, all
-/// of them at least 0 and below 1. `where` is what stands before the option's name.
+/// of them at least 0 and below 1; also for whole_groups without rates. `where` is what stands before the option's
+/// name.
 void check_group_dropout(const std::string& where, const GroupDropoutOptions& options, int64_t groups);
 
 /// With p_i the rate of group i, in training:

@@ -16,7 +16,7 @@ GroupedLayerNorm::GroupedLayerNorm(GroupedLayerNormOptions o) : options_(o) {
   if (o.width == o.groups)
     throw ValueError(message(layer, ": groups = ", o.groups, " leaves one channel to a group of width = ", o.width,
                              ", and LayerNorm nothing of it; at most width / 2 groups fit"));
-  if (!(o.eps >= 0)) throw ValueError(message(layer, ": eps is ", o.eps, "; it must not be negative"));
+  check_eps(layer, "eps", o.eps);
   weight = Parameter(ones({o.width}));
   bias = Parameter(zeros({o.width}));
 }

@@ -10,9 +10,8 @@ namespace {
 using Options = GroupedMultiHeadAttentionOptions;
 constexpr const char* layer = "GroupedMultiHeadAttention";
 
-/// One of heads and groups must be a multiple of the other, so that no head lies across a group's edge halfway.
 void check_heads_fit(const char* option, int64_t heads, int64_t groups, const char* what_fits) {
-  if (heads % groups != 0 && groups % heads != 0)
+  if (!heads_fit(heads, groups))
     throw ValueError(message(layer, ": ", option, " = ", heads, " is neither a multiple nor a divisor of groups = ",
                              groups, "; ", option, " = ", groups, what_fits));
 }
@@ -27,8 +26,12 @@ void resolve_heads(Options& o) {
   if (!own_width) o.inner_dim = o.embed_dim;
   const char* width = own_width ? "inner_dim" : "embed_dim";
   check_positive(layer, width, o.inner_dim);
-  check_divides(layer, "groups", o.groups, width, o.inner_dim);
-  check_divides(layer, "num_heads", o.num_heads, width, o.inner_dim);
+  if (own_width) {
+    const bool by_head = o.num_heads > o.groups && heads_fit(o.num_heads, o.groups);
+    check_multiple(layer, width, o.inner_dim, "groups", o.groups, by_head ? o.num_heads : o.groups);
+  }
+  check_divides(layer, "num_heads", o.num_heads, width, o.inner_dim,
+                {message("fit groups = ", o.groups), [&](int64_t n) { return heads_fit(n, o.groups); }});
   check_heads_fit("num_heads", o.num_heads, o.groups, " (or 0) gives each group one head");
 }
 
@@ -37,10 +40,12 @@ void resolve_kv_heads(Options& o) {
     throw ValueError(message(layer, ": num_kv_heads = ", o.num_kv_heads,
                              " with head_mode literal, whose single map has one head; 0 or 1 fits"));
   if (o.num_kv_heads == 0) o.num_kv_heads = o.num_heads;
-  check_divides(layer, "num_kv_heads", o.num_kv_heads, "num_heads", o.num_heads);
+  const int64_t width = o.inner_dim / o.num_heads;
+  check_divides(layer, "num_kv_heads", o.num_kv_heads, "num_heads", o.num_heads,
+                {message("fit groups = ", o.groups),
+                 [&](int64_t n) { return heads_fit(n, o.groups) && n * width % o.groups == 0; }});
   if (o.num_kv_heads == o.num_heads) return;
   check_heads_fit("num_kv_heads", o.num_kv_heads, o.groups, " gives each group one; 0 means num_heads");
-  const int64_t width = o.inner_dim / o.num_heads;
   if (o.num_kv_heads * width % o.groups != 0)
     throw ValueError(message(layer, ": num_kv_heads = ", o.num_kv_heads, " heads of width ", width, " are ",
                              o.num_kv_heads * width, " channels, which groups = ", o.groups,
@@ -55,15 +60,19 @@ void check_output(const Options& o) {
 }
 
 void check_norm(const Options& o) {
-  if (!(o.norm_eps >= 0)) throw ValueError(message(layer, ": norm_eps is ", o.norm_eps, "; it must not be negative"));
+  check_eps(layer, "norm_eps", o.norm_eps);
   const int64_t parts = o.norm == ProjectionNorm::per_group ? o.groups : 1;
   if (o.norm == ProjectionNorm::none) return;
   const int64_t kv = o.inner_dim / o.num_heads * o.num_kv_heads;
+  const bool cascade = o.exchange == GroupExchange::cascade;
+  const char* const wider = !cascade && o.output != OutputProjection::none ? "a larger inner_dim, or "
+                            : parts > 1                                    ? "fewer groups, or "
+                                                                           : "";
   for (const auto& [what, width] : {std::pair{"q", o.inner_dim / parts}, {"k", kv / parts}})
     if (width < 2)
       throw ValueError(message(layer, ": norm = ", name_of(o.norm), " over one channel of ", what,
-                               " would leave nothing of it; at least 2 (a larger inner_dim, or norm = ",
-                               parts > 1 ? "full" : "none", ") fit"));
+                               " would leave nothing of it; at least 2 (", wider,
+                               "norm = ", parts > 1 && !cascade ? "full" : "none", ") fit"));
 }
 
 }  // namespace

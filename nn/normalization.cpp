@@ -13,15 +13,12 @@ void check_width(const char* layer, int64_t width, const Tensor& x) {
   if (x.rank() < 1 || x.size(-1) != width)
     throw ShapeError(message(layer, ": input ", x.shape(), " does not end in width ", width));
 }
-void check_eps(const char* layer, double eps) {
-  if (!(eps >= 0)) throw ValueError(message(layer, ": eps is ", eps, "; it must not be negative"));
-}
 
 }  // namespace
 
 LayerNorm::LayerNorm(LayerNormOptions options) : options_(options) {
   check_positive("LayerNorm", "width", options.width);
-  check_eps("LayerNorm", options.eps);
+  check_eps("LayerNorm", "eps", options.eps);
   if (!options.affine) return;
   weight = Parameter(ones({options.width}));
   bias = Parameter(zeros({options.width}));
@@ -37,7 +34,7 @@ Tensor LayerNorm::forward(const Tensor& x) const {
 
 RMSNorm::RMSNorm(RMSNormOptions options) : options_(options) {
   check_positive("RMSNorm", "width", options.width);
-  check_eps("RMSNorm", options.eps);
+  check_eps("RMSNorm", "eps", options.eps);
   if (options.affine) weight = Parameter(ones({options.width}));
 }
 void RMSNorm::children(Visitor& visit) { visit("weight", weight); }

@@ -1,5 +1,7 @@
 #include "tutti/ops/normalization.h"
 
+#include <cmath>
+
 #include "tutti/autograd/with_grad.h"
 #include "tutti/backends/contract/make_lines.h"
 #include "tutti/backends/contract/normalization.h"
@@ -59,7 +61,8 @@ Tensor normalize(const char* op, const Tensor& input, const Tensor& weight, cons
   if (input.rank() == 0) throw ShapeError(message(op, ": x has no axis to normalise over (shape [])"));
   check_parameter(op, "weight", input, weight);
   check_parameter(op, "bias", input, bias);
-  if (!(eps >= 0)) throw ValueError(message(op, ": eps must not be negative, but is ", eps));
+  if (!(eps >= 0 && std::isfinite(eps)))
+    throw ValueError(message(op, ": eps must be finite and not negative, but is ", eps));
   const Tensor x = dense(input), w = weight.defined() ? contiguous(weight) : weight,
                b = bias.defined() ? contiguous(bias) : bias;
   Output y = output_like(x);

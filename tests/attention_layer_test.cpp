@@ -243,9 +243,10 @@ TEST_CASE("attention layers: every wrong option names itself and what would fit 
   REQUIRE_THROWS_WITH(
       GroupedMultiHeadAttention(G{.embed_dim = 30}),
       "GroupedMultiHeadAttention: groups = 4 does not divide embed_dim = 30; of the numbers nearby, 3 and 5 do");
-  REQUIRE_THROWS_WITH(
-      GroupedMultiHeadAttention(G{.embed_dim = 32, .num_heads = 5}),
-      "GroupedMultiHeadAttention: num_heads = 5 does not divide embed_dim = 32; of the numbers nearby, 4 and 8 do");
+  REQUIRE_THROWS_WITH(GroupedMultiHeadAttention(G{.embed_dim = 32, .num_heads = 5}),
+                      "GroupedMultiHeadAttention: num_heads = 5 does not divide embed_dim = 32; of the numbers nearby "
+                      "that fit groups = 4, "
+                      "4 and 8 do");
   REQUIRE_THROWS_WITH(GroupedMultiHeadAttention(G{.embed_dim = 24, .num_heads = 6, .groups = 4}),
                       "GroupedMultiHeadAttention: num_heads = 6 is neither a multiple nor a divisor of groups = 4; "
                       "num_heads = 4 (or 0) gives each group one head");

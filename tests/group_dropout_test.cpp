@@ -132,6 +132,9 @@ TEST_CASE("group dropout: errors") {
   REQUIRE_THROWS_WITH(GroupDropout(2, {.rates = {-0.5}}),
                       "GroupDropout: rates[0] is -0.5; it must be at least 0 and below 1");
   REQUIRE_THROWS_AS(GroupDropout(2, {.rates = {NAN}}), ValueError);
+  REQUIRE_THROWS_WITH(GroupDropout(2, {.whole_groups = true}),
+                      "GroupDropout: whole_groups without rates drops nothing; rates = {0.1}, say, or whole_groups = "
+                      "false fits");
   const GroupDropout layer(4, {.rates = {0.1}});
   REQUIRE_THROWS_WITH(layer(ones({2, 3, 6})),
                       "GroupDropout: input [2, 3, 6] is neither [batch, tokens, channels] nor "

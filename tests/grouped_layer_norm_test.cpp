@@ -64,7 +64,9 @@ TEST_CASE("grouped layer norm: errors") {
                       "GroupedLayerNorm: groups = 4 leaves one channel to a group of width = 4, and LayerNorm nothing "
                       "of it; at most width / 2 groups fit");
   REQUIRE_THROWS_WITH(GroupedLayerNorm({.width = 4, .eps = -1}),
-                      "GroupedLayerNorm: eps is -1; it must not be negative");
+                      "GroupedLayerNorm: eps is -1; it must be finite and not negative");
+  REQUIRE_THROWS_WITH(GroupedLayerNorm({.width = 4, .eps = INFINITY}),
+                      "GroupedLayerNorm: eps is inf; it must be finite and not negative");
   const GroupedLayerNorm layer({.width = 4, .groups = 2});
   REQUIRE_THROWS_WITH(layer(ones({2, 6})), "GroupedLayerNorm: input [2, 6] does not end in width 4");
   REQUIRE_THROWS_WITH(layer(Tensor()), "GroupedLayerNorm: x is undefined");

@@ -168,7 +168,7 @@ TEST_CASE("LayerNorm and RMSNorm: parameters and errors") {
   REQUIRE_THROWS_WITH(rms(ones({})), "RMSNorm: input [] does not end in width 2");
   REQUIRE_THROWS_WITH(norm(Tensor()), "LayerNorm: x is undefined");
   REQUIRE_THROWS_WITH(nn::LayerNorm({}), "LayerNorm: width is 0; it must be at least 1");
-  REQUIRE_THROWS_WITH(nn::RMSNorm({.width = 3, .eps = -1}), "RMSNorm: eps is -1; it must not be negative");
+  REQUIRE_THROWS_WITH(nn::RMSNorm({.width = 3, .eps = -1}), "RMSNorm: eps is -1; it must be finite and not negative");
 }
 
 TEST_CASE("Embedding: rows by index") {

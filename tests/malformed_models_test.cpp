@@ -17,7 +17,7 @@ TEST_CASE("malformed: modules") {
       {[](const Given& g) { nn::LayerNorm({.width = 4})(g.x); }, "ShapeError",
        "LayerNorm: input [2, 3] does not end in width 4"},
       {[](const Given&) { nn::LayerNorm({.width = 4, .eps = -1}); }, "ValueError",
-       "LayerNorm: eps is -1; it must not be negative"},
+       "LayerNorm: eps is -1; it must be finite and not negative"},
       {[](const Given& g) { nn::RMSNorm({.width = 4})(g.x); }, "ShapeError",
        "RMSNorm: input [2, 3] does not end in width 4"},
       {[](const Given&) { nn::MultiHeadAttention({.embed_dim = 8, .num_heads = 3}); }, "ValueError",

@@ -149,7 +149,8 @@ TEST_CASE("malformed normalisation says what is wrong") {
   REQUIRE_THROWS_WITH(layer_norm(x, {}, zeros({3, 1})),
                       "layer_norm: bias of shape [3, 1] for x of shape [2, 3]; it must be [3]");
   REQUIRE_THROWS_WITH(rms_norm(zeros({})), "rms_norm: x has no axis to normalise over (shape [])");
-  REQUIRE_THROWS_WITH(layer_norm(x, {}, {}, -1), "layer_norm: eps must not be negative, but is -1");
+  REQUIRE_THROWS_WITH(layer_norm(x, {}, {}, -1), "layer_norm: eps must be finite and not negative, but is -1");
+  REQUIRE_THROWS_WITH(layer_norm(x, {}, {}, INFINITY), "layer_norm: eps must be finite and not negative, but is inf");
   REQUIRE_THROWS_AS(layer_norm(x, zeros({3}, {.dtype = DType::float64})), DTypeError);
   REQUIRE_THROWS_WITH(rms_norm(zeros({2}, {.dtype = DType::int32})), "rms_norm: int32 is not a floating dtype");
 }
