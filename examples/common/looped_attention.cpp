@@ -8,6 +8,14 @@ using namespace tutti;
 
 namespace {
 
+LoopedAttentionOptions checked(const LoopedAttentionOptions& o) {
+  constexpr const char* layer = "LoopedAttention";
+  nn::check_positive(layer, "embed_dim", o.embed_dim);
+  nn::check_divides(layer, "groups", o.groups, "embed_dim", o.embed_dim);
+  nn::check_divides(layer, "num_heads", o.num_heads, "embed_dim", o.embed_dim);
+  return o;
+}
+
 std::vector<nn::Linear> per_group(const LoopedAttentionOptions& o) {
   std::vector<nn::Linear> layers;
   for (int64_t i = 0; i < o.groups; ++i)
@@ -27,7 +35,7 @@ Tensor project(std::vector<nn::Linear>& layers, const Tensor& x, int64_t heads) 
 }  // namespace
 
 LoopedAttention::LoopedAttention(LoopedAttentionOptions options)
-    : q(per_group(options)),
+    : q(per_group(checked(options))),
       k(per_group(options)),
       v(per_group(options)),
       out({.in = options.embed_dim, .out = options.embed_dim}),
@@ -41,6 +49,9 @@ void LoopedAttention::children(nn::Visitor& visit) {
 }
 
 Tensor LoopedAttention::forward(const Tensor& x) {
+  if (x.rank() != 3 || x.size(2) != options_.embed_dim)
+    throw ShapeError(
+        message("LoopedAttention: input ", x.shape(), " is not [batch, tokens, ", options_.embed_dim, "]"));
   const double group_dim = static_cast<double>(options_.embed_dim / options_.groups);
   const Tensor queries = project(q, x, options_.num_heads), keys = project(k, x, options_.num_heads),
                values = project(v, x, options_.num_heads);

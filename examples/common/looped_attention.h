@@ -11,9 +11,10 @@ struct LoopedAttentionOptions {
 
 class LoopedAttention : public tutti::nn::Callable<LoopedAttention> {
  public:
+  /// ValueError unless groups and num_heads divide embed_dim.
   explicit LoopedAttention(LoopedAttentionOptions options);
   void children(tutti::nn::Visitor& visit) override;
-  tutti::Tensor forward(const tutti::Tensor& x);
+  tutti::Tensor forward(const tutti::Tensor& x);  ///< x [B, T, C] to the same shape, else ShapeError
 
   std::vector<tutti::nn::Linear> q, k, v;
   tutti::nn::Linear out;
