@@ -19,7 +19,8 @@ class MultiHeadAttention : public CallableWith<MultiHeadAttention, AttentionOpti
  public:
   explicit MultiHeadAttention(MultiHeadAttentionOptions options);
   void children(Visitor& visit) override;
-  /// x [B, T, C] (or [T, C]) to the same shape. options: mask, causal, window; dropout and scale are the layer's.
+  /// x [B, T, C] (or [T, C]) to the same shape. options: mask, causal, window, layout; dropout and scale are
+  /// the layer's.
   Tensor forward(const Tensor& x, const AttentionOptions& options = {});
   const MultiHeadAttentionOptions& options() const { return options_; }
   Linear qkv, out;

@@ -45,7 +45,7 @@ class TransformerBlock : public CallableWith<TransformerBlock, AttentionOptions>
  public:
   explicit TransformerBlock(TransformerBlockOptions options);
   void children(Visitor& visit) override;
-  /// x [B, T, C] to the same shape; options: mask, causal, window.
+  /// x [B, T, C] to the same shape; options: mask, causal, window, layout.
   Tensor forward(const Tensor& x, const AttentionOptions& options = {});
   LayerNorm norm1, norm2;
   std::variant<MultiHeadAttention, GroupedMultiHeadAttention> attention;
