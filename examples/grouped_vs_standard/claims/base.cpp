@@ -99,6 +99,11 @@ Comparison compare(Lab& lab, const Setting& a, const Setting& b, int64_t k, uint
   return c;
 }
 
+double parameter_gap(const Comparison& c) {
+  const auto a = static_cast<double>(c.a.at(0).parameters), b = static_cast<double>(c.b.at(0).parameters);
+  return 100 * (b - a) / a;
+}
+
 std::vector<double> gains(const Comparison& c) {
   std::vector<double> list;
   for (size_t i = 0; i < c.a.size(); ++i) list.push_back(c.b[i].accuracy() - c.a[i].accuracy());

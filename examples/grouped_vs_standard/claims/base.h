@@ -53,6 +53,9 @@ Comparison compare(Lab& lab, const Setting& a, const Setting& b, int64_t k, uint
 /// Accuracy of every outcome, in percent.
 std::vector<double> accuracies(const std::vector<Outcome>& outcomes);
 
+/// By how much b has more parameters than a, in percent of a's: 0 unless "equal" is only nearly so.
+double parameter_gap(const Comparison& comparison);
+
 /// Accuracy of b - a, seed by seed, in points.
 std::vector<double> gains(const Comparison& comparison);
 /// By how much the gain of `here` exceeds that of `there`, over the same seeds and the same test items.

@@ -78,6 +78,7 @@ Claim c25() {
             "gain grows by " + with_range(more, 2, true) + " images; " + with_range(recalls, 2, true) + " recall";
         f.seeds = fmt::format("{} / {}", lab.seeds(k_images), lab.seeds(recall_seeds));
         Table table{"Gain against the number of tokens", comparison_header("data"), {}};
+        table.header.push_back("parameters differ by (%)");
         Figure figure{.id = "c25-tokens",
                       .title = "Gain against the number of tokens",
                       .x_label = "tokens T",
@@ -85,8 +86,10 @@ Claim c25() {
                       .log_x = true,
                       .reference_y = {0, Article::gain}};
         for (const Curve& curve : curves) {
-          for (size_t i = 0; i < curve.tokens.size(); ++i)
+          for (size_t i = 0; i < curve.tokens.size(); ++i) {
             table.rows.push_back(row_of(fmt::format("{}, T {}", curve.name, curve.tokens[i]), curve.comparisons[i]));
+            table.rows.back().push_back(number(parameter_gap(curve.comparisons[i]), 3, true));
+          }
           figure.series.push_back(series_of(curve));
         }
         f.tables.push_back(table);

@@ -1,6 +1,7 @@
 #include "grouped_vs_standard/claims/width_sweep.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -65,7 +66,7 @@ Finding judge_band(Lab& lab, const std::vector<int64_t>& widths, int64_t from, i
   Finding f;
   Table table{"Best number of groups",
               {"C", "G: accuracy (%)", "best", "best in the band minus best outside", "standard with 16 heads (%)",
-               "its gain over 4 heads"},
+               "its gain over 4 heads", "parameters differ by up to (%)"},
               {}};
   bool better = false, worse = false;
   int64_t fewest = 1000;
@@ -77,11 +78,13 @@ Finding judge_band(Lab& lab, const std::vector<int64_t>& widths, int64_t from, i
     fewest = std::min(fewest, k);
     seeds += (seeds.empty() ? "" : " / ") + std::to_string(k);
     std::string all;
+    double gap = 0;
+    for (const Comparison& c : s.against) gap = std::max(gap, std::abs(parameter_gap(c)));
     for (size_t i = 0; i < s.groups.size(); ++i)
       all += fmt::format("{}{}: {}", i == 0 ? "" : ", ", s.groups[i], number(mean_of(s.against[i])));
     table.rows.push_back({std::to_string(width), all, std::to_string(s.groups[s.best]),
                           with_range(s.band_minus_outside, 2, true), number(mean_of(s.many_heads)),
-                          with_range(s.many_heads.difference, 2, true)});
+                          with_range(s.many_heads.difference, 2, true), number(gap, 3)});
     better = better || s.band_minus_outside.low > 0;
     worse = worse || s.band_minus_outside.high < 0;
     f.effect = (f.effect.empty() ? "best G " : f.effect + ", ") + fmt::format("{} at C {}", s.groups[s.best], width);

@@ -1,5 +1,6 @@
-// The article's printed code as a layer of the examples: its checks.
+// The attention layers of the examples (the article's printed code, the controls): what they refuse.
 #if __has_include("grouped_vs_standard/claims/base.h")
+#include "common/control_attention.h"
 #include "common/looped_attention.h"
 #include "support/catch.h"
 
@@ -21,5 +22,18 @@ TEST_CASE("looped attention: options and inputs that do not fit say what would")
   CHECK(layer(ones({2, 3, 8})).shape() == Dims{2, 3, 8});
   REQUIRE_THROWS_AS(layer(ones({2, 3, 6})), ShapeError);
   REQUIRE_THROWS_WITH(layer(ones({3, 8})), "LoopedAttention: input [3, 8] is not [batch, tokens, 8]");
+}
+
+TEST_CASE("control attention: options that do not fit say what would") {
+  using examples::LowRankAttention, examples::RandomMaskAttention;
+  REQUIRE_THROWS_WITH(RandomMaskAttention({.embed_dim = 8, .groups = 0}),
+                      "RandomMaskAttention: groups is 0; it must be at least 1");
+  REQUIRE_THROWS_WITH(RandomMaskAttention({.embed_dim = 8, .num_heads = 0}),
+                      "RandomMaskAttention: num_heads is 0; it must be at least 1");
+  REQUIRE_THROWS_WITH(LowRankAttention({.embed_dim = 8, .num_heads = 0, .rank = 2}),
+                      "LowRankAttention: num_heads is 0; it must be at least 1");
+  REQUIRE_THROWS_WITH(LowRankAttention({.embed_dim = 8, .rank = 9}),
+                      "LowRankAttention: rank = 9 is outside 1 .. embed_dim = 8");
+  CHECK(RandomMaskAttention({.embed_dim = 8, .num_heads = 2, .groups = 4})(ones({2, 3, 8})).shape() == Dims{2, 3, 8});
 }
 #endif
