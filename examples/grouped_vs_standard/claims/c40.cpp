@@ -47,7 +47,7 @@ Claim c40() {
             Figure bytes{.id = "c40-bytes",
                          .title = "Memory of one layer against tokens",
                          .x_label = "tokens T",
-                         .y_label = "bytes above the inputs",
+                         .y_label = "MB above the inputs",
                          .log_x = true,
                          .log_y = true};
             Figure seconds{.id = "c40-seconds",
@@ -63,7 +63,7 @@ Claim c40() {
               for (int64_t t = 512; t <= way.longest; t *= 2) {
                 const LayerCost cost = layer_cost(lab, way.options, 128, t);
                 const auto tokens = static_cast<double>(t);
-                b.x.push_back(tokens), b.y.push_back(cost.bytes);
+                b.x.push_back(tokens), b.y.push_back(cost.bytes / 1e6);
                 s.x.push_back(tokens), s.y.push_back(cost.seconds);
                 table.rows.push_back(
                     {way.name, std::to_string(t), number(cost.bytes / 1e6, 1), number(1e3 * cost.seconds, 1)});

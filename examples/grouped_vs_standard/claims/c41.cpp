@@ -12,8 +12,9 @@ namespace comparison {
 Claim c41();
 Claim c41() {
   return {41, "The improvement was confirmed in several projects.",
-          "All scenarios together, p values corrected by Holm's method; a scenario whose interval is wider than twice "
-          "the article's gain is inconclusive here. Holds if at least three data sets are better in some scenario "
+          "All scenarios together, p values corrected by Holm's method; a scenario whose interval contains 0 and is "
+          "wider than twice the article's gain is inconclusive here. Holds if at least three data sets are better in "
+          "some scenario "
           "after the correction; refuted if none is and every conclusive interval lies below +3.2; else undecided.",
           [](Lab& lab) {
             std::vector<ScenarioResult> results;
@@ -39,9 +40,10 @@ Claim c41() {
               fewest = std::min(fewest, r.comparison.seeds), most = std::max(most, r.comparison.seeds);
               auto row = row_of(r.scenario.name, r.comparison);
               row[3] = with_range(r.difference, 2, true);
-              row.push_back(fmt::format("{:.4f}", r.p));
-              row.push_back(fmt::format("{:.4f}", adjusted[i]));
-              const bool resolves = r.difference.high - r.difference.low < 2 * Article::gain;
+              row.push_back(p_value(r.p));
+              row.push_back(p_value(adjusted[i]));
+              const bool resolves = r.difference.high - r.difference.low < 2 * Article::gain || r.difference.low > 0 ||
+                                    r.difference.high < 0;
               row.push_back(resolves ? accuracy_verdict(r.difference, Article::gain) : "inconclusive here");
               table.rows.push_back(row);
               forest.rows.push_back({r.scenario.name, r.difference, fmt::format("{} seeds", r.comparison.seeds)});

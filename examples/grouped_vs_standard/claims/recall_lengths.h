@@ -7,7 +7,7 @@
 namespace comparison {
 
 inline constexpr std::array<int64_t, 2> recall_lengths = {64, 128};
-inline constexpr int64_t recall_seeds = 3;
+inline constexpr int64_t recall_seeds = 5;
 
 /// The scenario "recall" at a length, with 600 steps at each: the lengths then differ in nothing else, and 256 tokens
 /// take minutes.

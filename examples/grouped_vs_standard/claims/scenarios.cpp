@@ -53,9 +53,9 @@ const Entry entries[] = {
     {"arrhythmia", [] { return on("arrhythmia (ECG)", {.name = "arrhythmia"}, 2, 300, 10, true); }},
     {"pixels196", [] { return on("Fashion-MNIST, 2x2 (T 196)", {.name = "fashion", .patch = 2}, 1, 400, 5); }},
     {"recall",
-     [] { return asking(on("associative recall, T 64", {.name = "recall", .length = 64}, 2, 1500, 3, false, false)); }},
+     [] { return asking(on("associative recall, T 64", {.name = "recall", .length = 64}, 2, 1500, 5, false, false)); }},
     {"listops",
-     [] { return asking(on("ListOps, to 64 symbols", {.name = "listops", .length = 64}, 2, 1500, 3, false, false)); }},
+     [] { return asking(on("ListOps, to 64 symbols", {.name = "listops", .length = 64}, 2, 1500, 5, false, false)); }},
 };
 
 }  // namespace

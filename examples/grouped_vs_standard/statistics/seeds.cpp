@@ -73,7 +73,9 @@ Interval accuracy_excess(const Correct& a, const Correct& b, const Correct& c, c
 }
 
 Interval accuracy_over_seeds(const Correct& correct) {
-  return widened(bootstrap_accuracy(correct), percent(correct), 0.05).interval;
+  Interval i = widened(bootstrap_accuracy(correct), percent(correct), 0.05).interval;
+  i.low = std::max(i.low, 0.0), i.high = std::min(i.high, 100.0);  // Student's t does not know of them
+  return i;
 }
 
 Interval independent_difference(const Interval& a, const Interval& b) {
