@@ -54,7 +54,9 @@ Claim c20() {
             f.why = identical
                         ? "A/A: every loss and prediction of the grouped path with G = 1 is the standard layer's; "
                         : "A/A FAILED: the grouped path with G = 1 does not train as the standard layer does; ";
-            f.why += "its speed ratio is " + with_range(same_path.ratio, 3) + ".";
+            f.why += "its speed ratio is " + with_range(same_path.ratio, 3) +
+                     ". Intervals are over the blocks of one measurement; on a machine whose cores are shared, another "
+                     "one may lie outside.";
             f.verdict = ratio_verdict(headline.ratio, Article::speed_ratio, "faster", "slower") +
                         (identical && equal ? "" : " (A/A failed)");
             f.effect = "x" + number(headline.ratio.value, 3);
