@@ -15,6 +15,7 @@
 
 #include "tutti/core/cpu_count.h"
 #include "tutti/core/error.h"
+#include "tutti/core/signals.h"
 
 namespace tutti {
 namespace {
@@ -95,8 +96,11 @@ class Pool {
     std::atomic<int64_t> piece;
   };
 
-  /// Starts workers up to team - 1; the team that there is.
+  /// Starts workers up to team - 1; the team that there is. They take no signals: a program's handlers run on its own
+  /// threads, and a worker may be inside oneDNN (backends/cpu/onednn.h).
   int recruit(int team) {
+    if (workers_ >= team - 1) return team;
+    const SignalsHeld inherited;
     try {
       for (; workers_ < team - 1; ++workers_) std::thread(&Pool::serve, this, workers_).detach();
     } catch (const std::exception&) {  // the process may have no more threads, or no memory for one

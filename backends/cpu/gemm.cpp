@@ -2,6 +2,7 @@
 // gaps), else with our own kernel.
 #include "tutti/backends/contract/gemm.h"
 
+#include <optional>
 #include <type_traits>
 
 #include "tutti/backends/cpu/gemm_block.h"
@@ -9,6 +10,7 @@
 #include "tutti/backends/cpu/onednn.h"
 #include "tutti/core/parallel.h"
 #include "tutti/core/scratch.h"
+#include "tutti/core/signals.h"
 
 namespace tutti::kernel {
 namespace {
@@ -147,6 +149,10 @@ void gemm::run<target::any_cpu>(const Product& product) {
   const Plan p = plan(product);
   if (p.matrices == 0 || p.c.rows == 0 || p.c.cols == 0) return;
   const Runner runner{p};
+  // oneDNN's sgemm points the stack pointer into the heap while it works: a signal then, and the kernel would write the
+  // handler's frame over whatever lies there. (Workers of the pool never take one.)
+  std::optional<SignalsHeld> held;
+  if (p.c.dtype == DType::float32) held.emplace();
   if (p.a.cols == 0 || p.sums == 0)
     runner.fill();
   else if (p.row_parts * p.col_parts * p.inner_parts == 1)
