@@ -97,7 +97,7 @@ class Pool {
   };
 
   /// Starts workers up to team - 1; the team that there is. They take no signals: a program's handlers run on its own
-  /// threads, and a worker may be inside oneDNN (backends/cpu/onednn.h).
+  /// threads, and a worker may be inside oneDNN (backends/cpu/gemm.cpp).
   int recruit(int team) {
     if (workers_ >= team - 1) return team;
     const SignalsHeld inherited;
