@@ -28,7 +28,9 @@ else()
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/config.h.in ${TUTTI_INCLUDE_DIR}/tutti/config.h @ONLY)
 
-file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/*.h autograd/*.h ops/*.h nn/*.h nn/optim/*.h nn/data/*.h)
+# Headers in a folder detail/ are for the files of the folder that holds it.
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/*.h autograd/*.h ops/*.h nn/*.h)
+list(FILTER headers EXCLUDE REGEX "/detail/")
 list(SORT headers)
 list(TRANSFORM headers REPLACE "(.+)" "#include \"tutti/\\1\"")
 list(JOIN headers "\n" TUTTI_UMBRELLA)

@@ -4,7 +4,8 @@ include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)
 
 install(TARGETS tutti EXPORT tutti-targets)
-install(DIRECTORY core autograd ops nn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY core autograd ops nn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti
+        FILES_MATCHING PATTERN "*.h" PATTERN detail EXCLUDE)
 install(DIRECTORY backends/contract backends/cpu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti/backends
         FILES_MATCHING PATTERN "*.h" PATTERN kernels EXCLUDE)
 install(FILES ${TUTTI_INCLUDE_DIR}/tutti/config.h ${TUTTI_INCLUDE_DIR}/tutti/tutti.h

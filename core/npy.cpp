@@ -5,9 +5,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "tutti/core/detail/host_copy.h"
 #include "tutti/core/error.h"
 #include "tutti/core/file.h"
-#include "tutti/core/host_copy.h"
 
 namespace tutti {
 namespace {

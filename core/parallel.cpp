@@ -13,9 +13,9 @@
 #include <mutex>
 #include <thread>
 
-#include "tutti/core/cpu_count.h"
+#include "tutti/core/detail/cpu_count.h"
+#include "tutti/core/detail/signals.h"
 #include "tutti/core/error.h"
-#include "tutti/core/signals.h"
 
 namespace tutti {
 namespace {

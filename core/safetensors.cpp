@@ -4,10 +4,10 @@
 #include <array>
 #include <bit>
 
+#include "tutti/core/detail/host_copy.h"
+#include "tutti/core/detail/safetensors_header.h"
 #include "tutti/core/error.h"
 #include "tutti/core/file.h"
-#include "tutti/core/host_copy.h"
-#include "tutti/core/safetensors_header.h"
 
 namespace tutti {
 namespace {

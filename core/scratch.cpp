@@ -1,6 +1,6 @@
 #include "tutti/core/scratch.h"
 
-#include "tutti/core/allocator.h"
+#include "tutti/core/detail/allocator.h"
 
 namespace tutti {
 

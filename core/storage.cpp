@@ -3,7 +3,7 @@
 #include <map>
 #include <mutex>
 
-#include "tutti/core/allocator.h"
+#include "tutti/core/detail/allocator.h"
 
 namespace tutti {
 namespace memory {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "tutti/core/detail/host_copy.h"
 #include "tutti/core/error.h"
-#include "tutti/core/host_copy.h"
 
 namespace tutti {
 namespace {

@@ -1,8 +1,8 @@
 // Transformer blocks with either attention, and a stack of them.
 #pragma once
+#include "tutti/nn/attention/grouped_attention.h"
+#include "tutti/nn/attention/multi_head_attention.h"
 #include "tutti/nn/dropout.h"
-#include "tutti/nn/grouped_attention.h"
-#include "tutti/nn/multi_head_attention.h"
 #include "tutti/nn/normalization.h"
 #include "tutti/ops/activation.h"
 

@@ -1,6 +1,6 @@
 #include "tutti/ops/activation.h"
 
-#include "tutti/ops/unary_rule.h"
+#include "tutti/ops/detail/unary_rule.h"
 
 namespace tutti {
 

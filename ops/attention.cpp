@@ -8,7 +8,7 @@
 #include "tutti/backends/contract/attention.h"
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
-#include "tutti/ops/attention_dense.h"
+#include "tutti/ops/detail/attention_dense.h"
 
 namespace tutti {
 namespace {

@@ -15,7 +15,7 @@ struct AttentionOptions {
   int64_t window = 0;
   /// bool [ceil(Tq / block), ceil(Tk / block)]: query i sees key j only if entry [i / block, j / block] is true; may be
   /// undefined. What no query of a tile of 64 x 64 scores sees costs no time, forward or backward; blocks of a multiple
-  /// of 64 waste none. nn/sparsity.h makes the usual patterns.
+  /// of 64 waste none. nn/attention/sparsity.h makes the usual patterns.
   Tensor layout{};
   int64_t block = 0;  ///< of the layout, in tokens; 0 without one
   /// Probability of dropping an attention weight; draws from the default generator.

@@ -3,7 +3,7 @@
 #include "tutti/autograd/with_grad.h"
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
-#include "tutti/ops/unary_rule.h"
+#include "tutti/ops/detail/unary_rule.h"
 
 namespace tutti {
 

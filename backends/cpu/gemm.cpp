@@ -8,9 +8,9 @@
 #include "tutti/backends/cpu/gemm_block.h"
 #include "tutti/backends/cpu/gemm_plan.h"
 #include "tutti/backends/cpu/onednn.h"
+#include "tutti/core/detail/signals.h"
 #include "tutti/core/parallel.h"
 #include "tutti/core/scratch.h"
-#include "tutti/core/signals.h"
 
 namespace tutti::kernel {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tutti/core/error.h"
-#include "tutti/nn/data/gz_file.h"
+#include "tutti/nn/data/detail/gz_file.h"
 
 namespace tutti::data {
 namespace {

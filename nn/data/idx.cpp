@@ -4,7 +4,7 @@
 
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
-#include "tutti/nn/data/gz_file.h"
+#include "tutti/nn/data/detail/gz_file.h"
 
 namespace tutti::data {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "tutti/autograd/with_grad.h"
-#include "tutti/nn/optim/slots.h"
-#include "tutti/nn/optim/state.h"
+#include "tutti/nn/optim/detail/slots.h"
+#include "tutti/nn/optim/detail/state.h"
 
 namespace tutti::optim {
 

@@ -6,7 +6,7 @@
 
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
-#include "tutti/nn/optim/slots.h"
+#include "tutti/nn/optim/detail/slots.h"
 
 namespace tutti::optim {
 namespace {

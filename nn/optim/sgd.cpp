@@ -4,8 +4,8 @@
 
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
-#include "tutti/nn/optim/slots.h"
-#include "tutti/nn/optim/state.h"
+#include "tutti/nn/optim/detail/slots.h"
+#include "tutti/nn/optim/detail/state.h"
 
 namespace tutti::optim {
 

@@ -17,17 +17,23 @@ may() {
   done < <(grep -rE --include='*.h' --include='*.cpp' --include='*.cu' '^ *# *include [<"]tutti/' "$1" |
     sed -E 's|^([^:]+):.*[<"]tutti/([^>"]+)[>"].*|\1 \2|')
 }
-core='core/[a-z0-9_]+\.h|config\.h'
+core='core/(detail/)?[a-z0-9_]+\.h|config\.h'
 contract='backends/contract/[a-z0-9_]+\.h'
 autograd='autograd/[a-z0-9_]+\.h'
-ops='ops/[a-z0-9_]+\.h'
-nn='nn/([a-z0-9_]+/)?[a-z0-9_]+\.h'
+ops='ops/(detail/)?[a-z0-9_]+\.h'
+nn='nn/([a-z0-9_]+/)*[a-z0-9_]+\.h'
 may core "$core"
 may backends/contract "$core|$contract"
 may backends/cpu "$core|$contract|backends/cpu/[a-z0-9_]+\.h"
 may autograd "$core|$autograd"
 may ops "$core|$contract|$autograd|$ops"
 may nn "$core|$contract|$autograd|$ops|$nn"
+
+# Headers in detail/ are not installed: none of the public ones may need them, nor a program.
+while read -r line; do
+  complain "a public header or a program includes what is not installed: $line"
+done < <(grep -rnE --include='*.h' '^ *# *include .*/detail/' core autograd ops nn backends | grep -v '^[^:]*/detail/'
+  grep -rnE --include='*.h' --include='*.cpp' '^ *# *include [<"]tutti/.*/detail/' examples)
 
 # A file is one idea.
 while read -r lines file; do
@@ -37,7 +43,7 @@ done < <(find core backends autograd ops nn examples tests cmake -name '*.h' -o 
 
 # Every kernel has a test that names it.
 for kernel in $(sed -nE 's/^struct ([a-z0-9_]+) : Kernel<.*/\1/p' backends/contract/*.h | sort -u); do
-  grep -qrwE "$kernel" tests/*_test.cpp || complain "no tests/*_test.cpp names the kernel $kernel"
+  grep -qrwE --include='*_test.cpp' "$kernel" tests || complain "no test names the kernel $kernel"
 done
 
 # Two types of one name in one namespace: the linker keeps one's destructor for both, and the program crashes somewhere else.
@@ -50,5 +56,5 @@ done
 # In CMake a ; parts a list and a [ joins one: CTest would run tests of other names, that is none, and pass.
 while read -r line; do
   complain "a test's name may not contain [ ] or ;: $line"
-done < <(grep -nE 'TEST_CASE\("[^"]*[];[]' tests/*_test.cpp)
+done < <(grep -rnE --include='*_test.cpp' 'TEST_CASE\("[^"]*[];[]' tests)
 exit $failed

@@ -3,7 +3,7 @@
 #include "support/op_test.h"
 #include "tutti/autograd/node.h"
 #include "tutti/core/generator.h"
-#include "tutti/nn/grouped_attention.h"
+#include "tutti/nn/attention/grouped_attention.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/copy.h"
 

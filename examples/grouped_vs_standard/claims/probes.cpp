@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tutti/nn/self_attention.h"
+#include "tutti/nn/attention/self_attention.h"
 
 namespace comparison {
 

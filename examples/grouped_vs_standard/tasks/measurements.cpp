@@ -14,7 +14,8 @@ using namespace tutti;
 Task measurements_task(const TaskSpec& spec, const Measurements& what) {
   check(spec, {.shuffled = true});
   const int64_t features = std::accumulate(what.families.begin(), what.families.end(), int64_t{0});
-  DataTable table = read_table(what.file, {.rows = what.rows, .features = features + what.unused, .classes = what.classes});
+  DataTable table =
+      read_table(what.file, {.rows = what.rows, .features = features + what.unused, .classes = what.classes});
   table.features = slice(table.features, 1, 0, features);
   if (spec.shuffled) table.features = index_select(table.features, 1, fixed_permutation(features));
 

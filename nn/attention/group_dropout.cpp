@@ -1,0 +1,89 @@
+#include "tutti/nn/attention/group_dropout.h"
+
+#include <algorithm>
+
+#include "tutti/core/check.h"
+#include "tutti/nn/option.h"
+#include "tutti/ops/arithmetic.h"
+#include "tutti/ops/compare.h"
+#include "tutti/ops/copy.h"
+#include "tutti/ops/random.h"
+#include "tutti/ops/shape.h"
+
+namespace tutti::nn {
+namespace {
+
+using Rates = std::vector<double>;
+
+/// A factor for every group, [G, 1] in x's dtype and on its device.
+Tensor column(const Rates& values, DType dtype, Device device) {
+  return to(to(Tensor::from(values, {static_cast<int64_t>(values.size()), 1}), dtype), device);
+}
+
+/// For each element 0 or 1 / (1 - p_i): [B, T, G, width].
+Tensor element_factors(const Tensor& x, const Rates& rates) {
+  Rates scales;
+  for (double p : rates) scales.push_back(1 / (1 - p));
+  const TensorOptions drawn{.dtype = DType::float32, .device = x.device()};
+  const Tensor kept = ge(rand(x.shape(), drawn), column(rates, drawn.dtype, drawn.device));
+  return mul(to(kept, x.dtype()), column(scales, x.dtype(), x.device()));
+}
+
+/// For each sample and group 0 or 1 / k_i: [B, 1, G, 1]. Group by group: as long as none was kept, the next is kept
+/// with probability (1 - p_i) / (1 - p_i .. p_G), which is the distribution under the condition that some group is.
+Tensor group_factors(const Tensor& x, const Rates& rates) {
+  const size_t groups = rates.size(), batch = static_cast<size_t>(x.size(0));
+  Rates none_left(groups + 1, 1.0);  // the product of the rates from i on
+  for (size_t i = groups; i-- > 0;) none_left[i] = none_left[i + 1] * rates[i];
+  const auto uniform = rand({x.size(0), x.size(2)}, {.dtype = DType::float64}).to_vector<double>();
+  Rates factors(batch * groups);
+  for (size_t b = 0; b < batch; ++b) {
+    bool any = false;
+    for (size_t i = 0; i < groups; ++i) {
+      const double keep = any ? 1 - rates[i] : (1 - rates[i]) / (1 - none_left[i]);
+      const bool kept = uniform[b * groups + i] < keep;
+      any |= kept;
+      if (kept) factors[b * groups + i] = (1 - none_left[0]) / (1 - rates[i]);
+    }
+  }
+  return to(to(Tensor::from(factors, {x.size(0), 1, x.size(2), 1}), x.dtype()), x.device());
+}
+
+}  // namespace
+
+void check_group_dropout(const std::string& where, const GroupDropoutOptions& o, int64_t groups) {
+  const size_t n = o.rates.size();
+  if (n == 0 && o.whole_groups)
+    throw ValueError(message(
+        where, "whole_groups without rates drops nothing; rates = {0.1}, say, or whole_groups = ", "false fits"));
+  if (n > 1 && n != static_cast<size_t>(groups))
+    throw ValueError(message(where, "rates has ", n, " entries for groups = ", groups, "; ", groups,
+                             " of them, one for all, or none would fit"));
+  for (size_t i = 0; i < n; ++i)
+    if (!(o.rates[i] >= 0 && o.rates[i] < 1))
+      throw ValueError(message(where, "rates[", i, "] is ", o.rates[i], "; it must be at least 0 and below 1"));
+}
+
+GroupDropout::GroupDropout(int64_t groups, GroupDropoutOptions o) : whole_groups_(o.whole_groups) {
+  check_positive("GroupDropout", "groups", groups);
+  check_group_dropout("GroupDropout: ", o, groups);
+  rates_ = std::move(o.rates);
+  if (rates_.size() < 2) rates_.resize(static_cast<size_t>(groups), rates_.empty() ? 0 : rates_[0]);
+}
+
+Tensor GroupDropout::forward(const Tensor& x) const {
+  check_defined("GroupDropout", "x", x);
+  const auto groups = static_cast<int64_t>(rates_.size());
+  if ((x.rank() != 2 && x.rank() != 3) || x.size(-1) % groups != 0)
+    throw ShapeError(message("GroupDropout: input ", x.shape(), " is neither [batch, tokens, channels] nor [tokens, ",
+                             "channels] with channels a multiple of groups = ", groups));
+  const auto equal = [this](double p) { return std::ranges::all_of(rates_, [p](double q) { return q == p; }); };
+  if (!training() || equal(0)) return x;
+  if (!whole_groups_ && equal(rates_[0])) return dropout(x, rates_[0]);
+  const int64_t batch = x.rank() == 3 ? x.size(0) : 1, tokens = x.size(-2), width = x.size(-1) / groups;
+  const Tensor grouped = reshape(x, {batch, tokens, groups, width});
+  return reshape(mul(grouped, whole_groups_ ? group_factors(grouped, rates_) : element_factors(grouped, rates_)),
+                 x.shape());
+}
+
+}  // namespace tutti::nn

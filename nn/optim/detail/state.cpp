@@ -1,0 +1,16 @@
+#include "tutti/nn/optim/detail/state.h"
+
+#include "tutti/ops/copy.h"
+#include "tutti/ops/create.h"
+
+namespace tutti::optim {
+
+void keep_state(Tensor& state, const Tensor& p) {
+  const DType dtype = p.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  if (!state.defined())
+    state = zeros(p.shape(), {.dtype = dtype, .device = p.device()});
+  else if (state.dtype() != dtype || state.device() != p.device())
+    state = to(to(state, p.device()), dtype);
+}
+
+}  // namespace tutti::optim
