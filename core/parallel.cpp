@@ -1,193 +1,51 @@
-// The thread pool behind parallel_for. Its workers help if they are awake in time: the caller never waits for one that
-// has not begun, so that a late or missing worker (a busy machine, a forked child) costs speed and nothing else.
+// Who runs the pieces of a parallel_for: an engine of core/detail/, or this thread alone.
 #include "tutti/core/parallel.h"
-
-#include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <exception>
-#include <memory>
-#include <mutex>
-#include <thread>
+#include <cstdlib>
+#include <string>
 
 #include "tutti/core/detail/cpu_count.h"
-#include "tutti/core/detail/signals.h"
+#include "tutti/core/detail/openmp_team.h"
+#include "tutti/core/detail/pool.h"
+#include "tutti/core/detail/region.h"
 #include "tutti/core/error.h"
 
 namespace tutti {
 namespace {
 
-constexpr int max_team = 512;
-// How long an idle worker looks for the next region before it sleeps. Longer than the gaps between the operations of a
-// training step, short beside what a sleeping worker costs to wake (50 µs and more on a virtual machine).
-constexpr std::chrono::microseconds spin_time{100};
-
 thread_local bool in_region = false;  // this thread is running pieces, or wants to be alone: calls stay on it
-
-inline void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-/// Spins until done() for at most spin_time; whether it is.
-template <class Done>
-bool spin(Done done) {
-  const auto end = std::chrono::steady_clock::now() + spin_time;
-  do {
-    for (int i = 0; i < 32; ++i) {
-      if (done()) return true;
-      relax();
-    }
-  } while (std::chrono::steady_clock::now() < end);
-  return false;
-}
-
-class Pool {
- public:
-  /// Whether it ran: false if another thread is using the pool.
-  bool run(int team, int64_t n, int64_t grain, detail::PieceFn fn, void* self) {
-    if (busy_.exchange(true, std::memory_order_acquire)) return false;
-    team = recruit(team);
-    job_ = {fn, self, n, grain, (n + grain - 1) / grain, team};
-    for (int t = 0; t < team; ++t) next_[t].piece.store(job_.first_piece(t), std::memory_order_relaxed);
-    error_ = nullptr;
-    lowest_error_.store(job_.pieces, std::memory_order_relaxed);
-    caller_cpu_.store(sched_getcpu(), std::memory_order_relaxed);
-    // Opens the region to workers 0 .. team - 2, and wakes those that sleep.
-    state_.store(static_cast<uint32_t>(team - 1) << 16, std::memory_order_release);
-    calls_.fetch_add(1, std::memory_order_release);
-    calls_.notify_all();
-    work(0);
-    // Closes it, and waits for the workers that came.
-    if (state_.fetch_and(0xffff, std::memory_order_acq_rel) & 0xffff) {
-      const auto left = [&] { return state_.load(std::memory_order_acquire) == 0; };
-      if (!spin(left))
-        for (uint32_t s; (s = state_.load(std::memory_order_acquire)) != 0;) state_.wait(s, std::memory_order_acquire);
-    }
-    const std::exception_ptr error = std::move(error_);
-    error_ = nullptr;
-    busy_.store(false, std::memory_order_release);
-    if (error) std::rethrow_exception(error);
-    return true;
-  }
-
-  /// In the child of a fork, which has none of the workers.
-  void forget_workers() {
-    workers_ = 0;
-    state_ = 0;
-    busy_ = false;
-  }
-
- private:
-  struct Job {
-    detail::PieceFn fn;
-    void* self;
-    int64_t n, grain, pieces;
-    int team;
-    int64_t first_piece(int t) const { return pieces * t / team; }
-  };
-  struct alignas(64) Next {
-    std::atomic<int64_t> piece;
-  };
-
-  /// Starts workers up to team - 1; the team that there is. They take no signals: a program's handlers run on its own
-  /// threads, and a worker may be inside oneDNN (backends/cpu/gemm.cpp).
-  int recruit(int team) {
-    if (workers_ >= team - 1) return team;
-    const SignalsHeld inherited;
-    try {
-      for (; workers_ < team - 1; ++workers_) std::thread(&Pool::serve, this, workers_).detach();
-    } catch (const std::exception&) {  // the process may have no more threads, or no memory for one
-    }
-    return std::min(team, workers_ + 1);
-  }
-
-  void serve(int index) {
-    in_region = true;
-    uint32_t seen = 0;
-    for (;;) {
-      uint32_t s = state_.load(std::memory_order_acquire);
-      bool joined = false;
-      while (static_cast<int>(s >> 16) > index && !joined)
-        joined = state_.compare_exchange_weak(s, s + 1, std::memory_order_acquire);
-      if (joined) {
-        work(index + 1);
-        if (state_.fetch_sub(1, std::memory_order_acq_rel) == 1) state_.notify_all();
-      }
-      step_aside();
-      if (!spin([&] { return calls_.load(std::memory_order_acquire) != seen; }))
-        calls_.wait(seen, std::memory_order_acquire);
-      seen = calls_.load(std::memory_order_acquire);
-    }
-  }
-
-  /// Leaves the caller's CPU, where the scheduler may have woken this worker: it would stay there, helping nobody.
-  /// (Some virtual machines hide that their CPUs share a cache, and then Linux looks for no idle one.)
-  void step_aside() {
-    const int here = sched_getcpu();
-    if (here < 0 || here >= CPU_SETSIZE || here != caller_cpu_.load(std::memory_order_relaxed)) return;
-    cpu_set_t all;
-    if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2) return;
-    cpu_set_t others = all;
-    CPU_CLR(here, &others);
-    sched_setaffinity(0, sizeof others, &others);
-    sched_setaffinity(0, sizeof all, &all);
-  }
-
-  /// Thread t takes the pieces of its own share, so that the same part of a tensor stays in the same core's cache from
-  /// one operation to the next, then those that the others have left.
-  void work(int t) {
-    for (int k = 0; k < job_.team; ++k) {
-      const int share = (t + k) % job_.team;
-      const int64_t end = job_.first_piece(share + 1);
-      std::atomic<int64_t>& next = next_[share].piece;
-      for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < end;) run_piece(i);
-    }
-  }
-
-  void run_piece(int64_t i) {
-    if (i > lowest_error_.load(std::memory_order_relaxed)) return;
-    try {
-      job_.fn(job_.self, i * job_.grain, std::min(job_.n, (i + 1) * job_.grain));
-    } catch (...) {
-      const std::lock_guard lock(error_mutex_);
-      if (i < lowest_error_.load(std::memory_order_relaxed)) {
-        lowest_error_.store(i, std::memory_order_relaxed);
-        error_ = std::current_exception();
-      }
-    }
-  }
-
-  std::atomic<bool> busy_{false};  // guards everything below between regions
-  int workers_ = 0;
-  Job job_{};
-  std::mutex error_mutex_;
-  std::exception_ptr error_;
-  alignas(64) std::atomic<int64_t> lowest_error_{0};
-  alignas(64) std::atomic<uint32_t> calls_{0};  // what sleeping workers watch
-  alignas(64) std::atomic<uint32_t> state_{0};  // how many workers may join << 16 | how many are in
-  std::atomic<int> caller_cpu_{-1};
-  Next next_[max_team];
-};
-
-/// Never destroyed, and its workers never joined: a program may end, or its static tensors die, in any order.
-Pool& pool() {
-  static Pool& p = *[] {
-    pthread_atfork(nullptr, nullptr, [] { pool().forget_workers(); });
-    return new Pool;
-  }();
-  return p;
-}
 
 std::atomic<int> threads_wanted{0};
 
+void check_openmp(const char* who) {
+  if (!detail::has_openmp)
+    throw ValueError(message(who, ": this build has no OpenMP (configure with -DTUTTI_OPENMP=ON)"));
+}
+
+ParallelEngine engine_of_environment() {
+  const char* text = std::getenv("TUTTI_PARALLEL");
+  if (!text || !*text || std::string(text) == "pool") return ParallelEngine::pool;
+  if (std::string(text) != "openmp")
+    throw ValueError(message("TUTTI_PARALLEL=", text, " is no engine of parallel_for: pool or openmp"));
+  check_openmp("TUTTI_PARALLEL=openmp");
+  return ParallelEngine::openmp;
+}
+
+std::atomic<ParallelEngine>& engine() {
+  static std::atomic<ParallelEngine> e{engine_of_environment()};
+  return e;
+}
+
 }  // namespace
+
+void set_parallel_engine(ParallelEngine wanted) {
+  if (wanted == ParallelEngine::openmp) check_openmp("set_parallel_engine");
+  engine() = wanted;
+}
+
+ParallelEngine parallel_engine() { return engine(); }
 
 void set_num_threads(int n) {
   if (n < 0) throw ValueError(message("set_num_threads: ", n, " is negative"));
@@ -205,10 +63,13 @@ SerialScope::SerialScope() : before_(in_region) { in_region = true; }
 SerialScope::~SerialScope() { in_region = before_; }
 
 void detail::run_pieces(int64_t n, int64_t grain, PieceFn fn, void* self) {
-  const int team = static_cast<int>(std::min<int64_t>({num_threads(), (n + grain - 1) / grain, max_team}));
+  const int team =
+      static_cast<int>(std::min<int64_t>({num_threads(), (n + grain - 1) / grain, detail::Region::max_team}));
   if (team > 1 && !in_region) {
     const SerialScope nested;
-    if (pool().run(team, n, grain, fn, self)) return;
+    if (engine().load(std::memory_order_relaxed) == ParallelEngine::openmp && run_in_openmp(team, n, grain, fn, self))
+      return;
+    if (run_in_pool(team, n, grain, fn, self)) return;
   }
   for (int64_t begin = 0; begin < n; begin += grain) fn(self, begin, std::min(n, begin + grain));
 }

@@ -14,6 +14,16 @@ namespace tutti {
 void set_num_threads(int n);
 int num_threads();
 
+/// Whose threads run the pieces. The bits are the same. `pool`: threads of our own, the default: quickest when the
+/// machine is quiet. `openmp`: OpenMP's team, shared with a program that has regions of its own; in a region of the
+/// caller's, it makes as many threads as OpenMP's nesting allows (by default none). core/README.md says which to
+/// choose.
+enum class ParallelEngine { pool, openmp };
+/// For the whole process; TUTTI_PARALLEL=pool|openmp says what it starts with. ValueError if this build has no OpenMP.
+/// In the child of a fork the pool runs, whatever was set: OpenMP's threads stayed with the parent.
+void set_parallel_engine(ParallelEngine engine);
+ParallelEngine parallel_engine();
+
 /// While one lives, parallel_for on this thread runs on this thread alone: for background threads that should leave the
 /// other cores to the program's main work.
 class SerialScope {

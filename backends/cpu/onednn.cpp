@@ -7,7 +7,7 @@
 namespace tutti::kernel {
 namespace {
 
-/// The OpenMP runtime that oneDNN itself is linked with, whichever that is: this library uses none of its own.
+/// The OpenMP runtime that oneDNN itself is linked with, whichever that is (this library may have another, or none).
 struct Runtime {
   int (*threads)() = nullptr;
   void (*set_threads)(int) = nullptr;

@@ -13,7 +13,12 @@
 #include <thread>
 #include <vector>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "support/catch.h"
+#include "support/engines.h"
 #include "tutti/core/detail/cpu_count.h"
 #include "tutti/core/error.h"
 
@@ -41,87 +46,104 @@ std::vector<int> visits(int64_t n, int64_t grain) {
 }  // namespace
 
 TEST_CASE("parallel_for visits every element once, in pieces of the grain") {
-  for (int threads : {1, 2, 6, 40}) {
-    const Threads use(threads);
-    for (int64_t n : {0, 1, 7, 64, 1000, 1001})
-      for (int64_t grain : {1, 3, 64, 2000}) CHECK(visits(n, grain) == std::vector<int>(static_cast<size_t>(n), 1));
-  }
+  for_each_engine([&] {
+    for (int threads : {1, 2, 6, 40}) {
+      const Threads use(threads);
+      for (int64_t n : {0, 1, 7, 64, 1000, 1001})
+        for (int64_t grain : {1, 3, 64, 2000}) CHECK(visits(n, grain) == std::vector<int>(static_cast<size_t>(n), 1));
+    }
+  });
 }
 
 TEST_CASE("parallel_for uses several threads") {
-  const Threads use(3);
-  std::mutex mutex;
-  std::set<std::thread::id> seen;
-  for (int attempt = 0; attempt < 100 && seen.size() < 3; ++attempt)
-    parallel_for(6, 1, [&](int64_t, int64_t) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      const std::lock_guard lock(mutex);
-      seen.insert(std::this_thread::get_id());
-    });
-  CHECK(seen.size() == 3);
+  for_each_engine([&] {
+    const Threads use(3);
+    std::mutex mutex;
+    std::set<std::thread::id> seen;
+    for (int attempt = 0; attempt < 100 && seen.size() < 3; ++attempt)
+      parallel_for(6, 1, [&](int64_t, int64_t) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        const std::lock_guard lock(mutex);
+        seen.insert(std::this_thread::get_id());
+      });
+    CHECK(seen.size() == 3);
+  });
 }
 
 TEST_CASE("parallel_for throws the exception of the lowest piece") {
-  for (int threads : {1, 2, 6}) {
-    const Threads use(threads);
-    for (int attempt = 0; attempt < 50; ++attempt) {
-      REQUIRE_THROWS_WITH(parallel_for(100, 1,
-                                       [](int64_t begin, int64_t) {
-                                         if (begin % 10 == 7) throw std::runtime_error(message("piece ", begin));
-                                       }),
-                          "piece 7");
-      CHECK(visits(100, 10) == std::vector<int>(100, 1));  // and works again afterwards
+  for_each_engine([&] {
+    for (int threads : {1, 2, 6}) {
+      const Threads use(threads);
+      for (int attempt = 0; attempt < 50; ++attempt) {
+        REQUIRE_THROWS_WITH(parallel_for(100, 1,
+                                         [](int64_t begin, int64_t) {
+                                           if (begin % 10 == 7) throw std::runtime_error(message("piece ", begin));
+                                         }),
+                            "piece 7");
+        CHECK(visits(100, 10) == std::vector<int>(100, 1));  // and works again afterwards
+      }
     }
-  }
+  });
 }
 
 TEST_CASE("parallel_for inside parallel_for stays on the calling thread") {
-  const Threads use(4);
-  std::atomic<int> total{0}, elsewhere{0};
-  parallel_for(8, 1, [&](int64_t, int64_t) {
-    const auto me = std::this_thread::get_id();
-    parallel_for(10, 1, [&](int64_t begin, int64_t end) {
-      total += static_cast<int>(end - begin);
-      if (std::this_thread::get_id() != me) ++elsewhere;
+  for_each_engine([&] {
+    const Threads use(4);
+    std::atomic<int> total{0}, elsewhere{0};
+    parallel_for(8, 1, [&](int64_t, int64_t) {
+      const auto me = std::this_thread::get_id();
+      parallel_for(10, 1, [&](int64_t begin, int64_t end) {
+        total += static_cast<int>(end - begin);
+        if (std::this_thread::get_id() != me) ++elsewhere;
+      });
     });
+    CHECK(total == 80);
+    CHECK(elsewhere == 0);
   });
-  CHECK(total == 80);
-  CHECK(elsewhere == 0);
 }
 
 TEST_CASE("parallel_for from several threads at once") {
-  const Threads use(4);
-  std::atomic<int> good{0};
-  std::vector<std::thread> callers;
-  for (int c = 0; c < 4; ++c)
-    callers.emplace_back([&] {
-      for (int k = 0; k < 200; ++k) {
-        std::atomic<int64_t> sum{0};
-        parallel_for(100, 7, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) sum += i;
-        });
-        if (sum == 4950) ++good;
-      }
-    });
-  for (auto& c : callers) c.join();
-  CHECK(good == 800);
+  for_each_engine([&] {
+    const Threads use(4);
+    std::atomic<int> good{0};
+    std::vector<std::thread> callers;
+    for (int c = 0; c < 4; ++c)
+      callers.emplace_back([&] {
+        for (int k = 0; k < 200; ++k) {
+          std::atomic<int64_t> sum{0};
+          parallel_for(100, 7, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) sum += i;
+          });
+          if (sum == 4950) ++good;
+        }
+      });
+    for (auto& c : callers) c.join();
+    CHECK(good == 800);
+  });
 }
 
 TEST_CASE("parallel_for inside the caller's own OpenMP region") {
 #ifdef _OPENMP
   const Threads use(2);
-  std::atomic<int> good{0};
+  const int levels = omp_get_max_active_levels();
+  for_each_engine([&] {
+    for (int nesting : {1, 2}) {  // teams inside a team: OpenMP's default is not to
+      omp_set_max_active_levels(nesting);
+      std::atomic<int> good{0};
 #pragma omp parallel num_threads(3)
-  for (int k = 0; k < 50; ++k) {
-    std::atomic<int64_t> sum{0};
-    parallel_for(100, 7, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) sum += i;
-    });
-    if (sum != 4950) good = -1'000'000;
-    ++good;
-  }
-  CHECK(good > 0);
-  CHECK(good % 50 == 0);
+      for (int k = 0; k < 50; ++k) {
+        std::atomic<int64_t> sum{0};
+        parallel_for(100, 7, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) sum += i;
+        });
+        if (sum != 4950) good = -1'000'000;
+        ++good;
+      }
+      CHECK(good > 0);
+      CHECK(good % 50 == 0);
+    }
+  });
+  omp_set_max_active_levels(levels);
 #else
   WARN("skipped: the tests were built without OpenMP");
 #endif
@@ -134,19 +156,35 @@ TEST_CASE("parallel_for inside the caller's own OpenMP region") {
 #endif
 #if !defined(TUTTI_TEST_TSAN) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("parallel_for in the child of a fork") {
-  const Threads use(2);
-  visits(100, 1);
-  const pid_t child = fork();
-  if (child == 0) {
-    std::atomic<int64_t> sum{0};
-    for (int k = 0; k < 20; ++k) parallel_for(100, 7, [&](int64_t begin, int64_t end) { sum += end - begin; });
-    _exit(sum == 2000 ? 0 : 1);
-  }
-  int status = -1;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
+  for_each_engine([&] {
+    const Threads use(2);
+    visits(100, 1);
+    const pid_t child = fork();
+    if (child == 0) {
+      std::atomic<int64_t> sum{0};
+      for (int k = 0; k < 20; ++k) parallel_for(100, 7, [&](int64_t begin, int64_t end) { sum += end - begin; });
+      _exit(sum == 2000 ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  });
 }
 #endif
+
+TEST_CASE("set_parallel_engine") {
+  const ParallelEngine before = parallel_engine();
+  set_parallel_engine(ParallelEngine::pool);
+  CHECK(parallel_engine() == ParallelEngine::pool);
+  try {
+    set_parallel_engine(ParallelEngine::openmp);
+    CHECK(parallel_engine() == ParallelEngine::openmp);
+  } catch (const ValueError& e) {
+    CHECK(std::string(e.what()) == "set_parallel_engine: this build has no OpenMP (configure with -DTUTTI_OPENMP=ON)");
+    CHECK(parallel_engine() == ParallelEngine::pool);
+  }
+  set_parallel_engine(before);
+}
 
 TEST_CASE("set_num_threads") {
   const int automatic = num_threads();

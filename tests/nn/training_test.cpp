@@ -1,5 +1,6 @@
 // A whole training program: the same weights, bit for bit, whatever the number of threads and whoever's region it runs
 // in.
+#include "support/engines.h"
 #include "support/op_test.h"
 #include "tutti/autograd/node.h"
 #include "tutti/core/parallel.h"
@@ -63,7 +64,8 @@ std::vector<float> train(Classifier model) {
 
 }  // namespace
 
-TEST_CASE("training: bit-identical weights with 1, 2 and 6 threads, and inside the caller's OpenMP region") {
+TEST_CASE(
+    "training: bit-identical weights with 1, 2 and 6 threads, either engine, and inside the caller's OpenMP region") {
   for (const auto& attention : {nn::standard({.num_heads = 4}), nn::grouped({.groups = 4})}) {
     manual_seed(5);
     const Classifier start(attention);
@@ -75,10 +77,12 @@ TEST_CASE("training: bit-identical weights with 1, 2 and 6 threads, and inside t
         for (float v : p.to_vector<float>()) w.push_back(v);
       return w;
     }());
-    for (int threads : {2, 6}) {
-      set_num_threads(threads);
-      CHECK(train(start) == one);
-    }
+    for_each_engine([&] {
+      for (int threads : {2, 6}) {
+        set_num_threads(threads);
+        CHECK(train(start) == one);
+      }
+    });
 #ifdef _OPENMP
     std::vector<float> inside[2];
 #pragma omp parallel for num_threads(2)
