@@ -8,6 +8,7 @@
 #include "tutti/core/detail/host_copy.h"
 #include "tutti/core/error.h"
 #include "tutti/core/file.h"
+#include "tutti/core/output_file.h"
 
 namespace tutti {
 namespace {
@@ -186,7 +187,7 @@ void save_npy(const std::string& path, const Tensor& x) {
   header += '\n';
   const char start[] = {1, 0, static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   const HostCopy bytes(x);
-  detail::OutputFile file("save_npy", path);
+  OutputFile file("save_npy", path);
   file.write(magic.data(), magic.size());
   file.write(start, sizeof start);
   file.write(header.data(), header.size());

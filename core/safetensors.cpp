@@ -8,6 +8,7 @@
 #include "tutti/core/detail/safetensors_header.h"
 #include "tutti/core/error.h"
 #include "tutti/core/file.h"
+#include "tutti/core/output_file.h"
 
 namespace tutti {
 namespace {
@@ -135,7 +136,7 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   }
   const std::string text = write_safetensors_header(header);
   const uint64_t length = text.size();
-  detail::OutputFile file("save_safetensors", path);
+  OutputFile file("save_safetensors", path);
   file.write(&length, 8);
   file.write(text.data(), text.size());
   for (const auto& [name, tensor] : order) {
