@@ -1,5 +1,8 @@
 #include "tutti/core/detail/utf8.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace tutti::detail {
 namespace {
 
@@ -22,6 +25,14 @@ size_t character(std::string_view s) {
 
 size_t invalid_utf8(std::string_view s) {
   for (size_t at = 0; at < s.size();) {
+    uint64_t eight = 0;
+    if (s.size() - at >= sizeof eight) {  // mostly ASCII
+      std::memcpy(&eight, s.data() + at, sizeof eight);
+      if ((eight & 0x8080808080808080) == 0) {
+        at += sizeof eight;
+        continue;
+      }
+    }
     const size_t length = character(s.substr(at));
     if (length == 0) return at;
     at += length;
