@@ -1,5 +1,4 @@
-// Files as the formats need them: reading from any position with errors that name the file, and writing that leaves
-// either the old file or the whole new one.
+// Reading files as the formats need it: from any position, with errors that name the file. Writing: output_file.h.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +16,11 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   uint64_t size() const { return size_; }
+  int descriptor() const { return descriptor_; }  ///< stays this object's
   /// Exactly `bytes` bytes from `position` on.
   void read(void* to, size_t bytes, uint64_t position) const;
+  /// Up to `bytes` bytes from the beginning: what tells one format from another.
+  std::string start(size_t bytes = 512) const;
   /// IoError with op and path in front.
   [[noreturn]] void fail(const std::string& what) const;
 
@@ -27,26 +29,6 @@ class InputFile {
   std::string path_;
   int descriptor_ = -1;
   uint64_t size_ = 0;
-};
-
-/// A file under a temporary name beside `path`, which commit() makes `path`; without it nothing remains.
-class OutputFile {
- public:
-  OutputFile(const char* op, const std::string& path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-
-  void write(const void* from, size_t bytes);
-  /// Everything is on the disk before the name changes.
-  void commit();
-
- private:
-  [[noreturn]] void fail(const char* what) const;
-
-  const char* op_;
-  std::string path_, temporary_;
-  int descriptor_ = -1;
 };
 
 }  // namespace tutti::detail

@@ -5,9 +5,12 @@
 #include <cstring>
 #include <string_view>
 
+#include "tutti/core/detail/foreign_format.h"
 #include "tutti/core/detail/host_copy.h"
+#include "tutti/core/detail/utf8.h"
 #include "tutti/core/error.h"
 #include "tutti/core/file.h"
+#include "tutti/core/output_file.h"
 
 namespace tutti {
 namespace {
@@ -45,7 +48,7 @@ class Parser {
       const std::string key = string();
       expect(":");
       const unsigned bit = key == "descr" ? 1 : key == "fortran_order" ? 2 : key == "shape" ? 4 : 0;
-      if (bit == 0 || found & bit) fail("unknown or repeated key '" + key + "'");
+      if (bit == 0 || found & bit) fail("unknown or repeated key '" + detail::printable(key) + "'");
       found |= bit;
       if (bit == 1)
         h.dtype = string();
@@ -139,7 +142,10 @@ Tensor load_npy(const std::string& path) {
   const detail::InputFile file("load_npy", path);
   unsigned char start[12] = {};
   if (file.size() >= 10) file.read(start, 10, 0);
-  if (std::memcmp(start, magic.data(), magic.size()) != 0) file.fail("not a .npy file");
+  if (std::memcmp(start, magic.data(), magic.size()) != 0) {
+    const std::string format = detail::foreign_format(file.start());
+    file.fail("not a .npy file" + (format.empty() ? "" : " but " + format));
+  }
   const int version = start[6];
   if (version < 1 || version > 3 || start[7] != 0)
     file.fail(message("version ", version, ".", int{start[7]}, " is unknown"));
@@ -158,7 +164,7 @@ Tensor load_npy(const std::string& path) {
 
   const Header header = Parser(file, text).header();
   const auto* name = std::find_if(names.begin(), names.end(), [&](const Name& n) { return header.dtype == n.text; });
-  if (name == names.end()) file.fail("dtype '" + header.dtype + "' is not supported");
+  if (name == names.end()) file.fail("dtype '" + detail::printable(header.dtype) + "' is not supported");
   if (!fits_memory(header.shape, size_of(name->dtype))) file.fail(message("shape ", header.shape, " is too large"));
   const auto bytes = static_cast<uint64_t>(header.shape.product()) * size_of(name->dtype);
   if (bytes != file.size() - begin)
@@ -186,7 +192,7 @@ void save_npy(const std::string& path, const Tensor& x) {
   header += '\n';
   const char start[] = {1, 0, static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   const HostCopy bytes(x);
-  detail::OutputFile file("save_npy", path);
+  OutputFile file("save_npy", path);
   file.write(magic.data(), magic.size());
   file.write(start, sizeof start);
   file.write(header.data(), header.size());

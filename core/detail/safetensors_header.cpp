@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "tutti/core/detail/utf8.h"
 #include "tutti/core/error.h"
 
 namespace tutti::detail {
@@ -14,11 +15,13 @@ class Parser {
   SafetensorsHeader header() {
     SafetensorsHeader h;
     std::set<std::string> seen;
+    if (at_ = invalid_utf8(text_); at_ != text_.npos) fail("not UTF-8");
+    at_ = 0;
     object([&](const std::string& key) {
-      if (!seen.insert(key).second) fail("duplicate key '" + key + "'");
+      if (!seen.insert(key).second) fail("duplicate key '" + printable(key) + "'");
       if (key == "__metadata__")
         object([&](const std::string& name) {
-          if (!h.metadata.emplace(name, string()).second) fail("duplicate metadata key '" + name + "'");
+          if (!h.metadata.emplace(name, string()).second) fail("duplicate metadata key '" + printable(name) + "'");
         });
       else
         h.tensors.push_back(entry(key));
@@ -33,7 +36,7 @@ class Parser {
     e.name = name;
     unsigned found = 0;
     const auto once = [&](unsigned bit) {
-      if (found & bit) fail("tensor '" + name + "': a field is given twice");
+      if (found & bit) fail("tensor '" + printable(name) + "': a field is given twice");
       found |= bit;
     };
     object([&](const std::string& field) {
@@ -43,20 +46,20 @@ class Parser {
       } else if (field == "shape") {
         once(2);
         for (uint64_t n : numbers()) {
-          if (n > INT64_MAX) fail("tensor '" + name + "': size " + std::to_string(n) + " is too large");
+          if (n > INT64_MAX) fail("tensor '" + printable(name) + "': size " + std::to_string(n) + " is too large");
           e.shape.push_back(static_cast<int64_t>(n));
         }
       } else if (field == "data_offsets") {
         once(4);
         const auto range = numbers();
-        if (range.size() != 2) fail("tensor '" + name + "': data_offsets needs two numbers");
+        if (range.size() != 2) fail("tensor '" + printable(name) + "': data_offsets needs two numbers");
         e.begin = range[0];
         e.end = range[1];
       } else {
-        fail("tensor '" + name + "': unknown field '" + field + "'");
+        fail("tensor '" + printable(name) + "': unknown field '" + printable(field) + "'");
       }
     });
-    if (found != 7) fail("tensor '" + name + "': dtype, shape and data_offsets are needed");
+    if (found != 7) fail("tensor '" + printable(name) + "': dtype, shape and data_offsets are needed");
     return e;
   }
 
@@ -175,6 +178,7 @@ class Parser {
 
 std::string quoted(const std::string& s) {
   std::string q = "\"";
+  q.reserve(s.size() + 2);
   for (const char c : s) {
     if (c == '"' || c == '\\') {
       q += '\\';

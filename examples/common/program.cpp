@@ -1,7 +1,5 @@
 #include "common/program.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -47,18 +45,9 @@ int run(CLI::App& app, int argc, char** argv, const std::function<int()>& body) 
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  bool written = false;
-  {
-    std::ofstream file(temporary, std::ios::binary);
-    file << text;
-    file.flush();
-    written = file.good();
-  }
-  if (!written || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::remove(temporary.c_str());
-    throw tutti::IoError(path + ": cannot be written");
-  }
+  tutti::OutputFile file("write", path);
+  file.write(text);
+  file.commit();
 }
 
 int64_t status_bytes(const std::string& field) {

@@ -24,7 +24,8 @@ std::string environment();
 /// Parses the arguments and runs `body`; prints --help and every error as one line on stderr. The exit status of main.
 int run(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
 
-/// Writes text to a temporary file beside `path`, then renames it. IoError naming the file.
+/// Writes text as tutti::OutputFile does: the old file or the whole new one, through links, mode kept. IoError naming
+/// it.
 void write_file(const std::string& path, const std::string& text);
 
 /// Bytes of a line of /proc/self/status ("VmRSS:", "VmHWM:"); 0 where there is none.

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tutti/autograd/with_grad.h"
+#include "tutti/core/detail/foreign_format.h"
 #include "tutti/core/error.h"
 #include "tutti/nn/data/detail/gz_file.h"
 
@@ -37,33 +38,34 @@ Element element_of(unsigned char code) {
 }  // namespace
 
 Tensor read_idx(const std::string& path) {
-  GzFile file(path);
+  GzFile file("read_idx", path);
   const std::string magic = file.read(4);
-  if (magic.size() < 4 || magic[0] != 0 || magic[1] != 0)
-    throw IoError(message(path, ": is not an IDX file (it does not begin with two zero bytes)"));
+  if (magic.size() < 4 || magic[0] != 0 || magic[1] != 0) {
+    const std::string format = detail::foreign_format(magic + file.read(508));
+    file.fail("is not an IDX file " + (format.empty() ? "(it does not begin with two zero bytes)" : "but " + format));
+  }
   const auto code = static_cast<unsigned char>(magic[2]), rank = static_cast<unsigned char>(magic[3]);
   const auto [dtype, known] = element_of(code);
   if (!known)
-    throw IoError(message(path, ": IDX element type ", int{code},
-                          " is not supported (8: uint8, 12: int32, 13: float32, 14: float64 are)"));
+    file.fail(message("IDX element type ", int{code},
+                      " is not supported (8: uint8, 12: int32, 13: float32, 14: float64 are)"));
   if (rank < 1 || rank > Dims::max_rank)
-    throw IoError(message(path, ": an IDX file of ", int{rank}, " axes; 1 to ", Dims::max_rank, " are supported"));
+    file.fail(message("an IDX file of ", int{rank}, " axes; 1 to ", Dims::max_rank, " are supported"));
 
   const std::string sizes = file.read(size_t{4} * rank);
-  if (sizes.size() < size_t{4} * rank) throw IoError(message(path, ": ends within its list of sizes"));
+  if (sizes.size() < size_t{4} * rank) file.fail("ends within its list of sizes");
   Dims shape;
   for (int i = 0; i < rank; ++i) shape.push(big_endian(sizes.data() + 4 * i));
   const bool fits = fits_memory(shape, size_of(dtype));
   const uint64_t bytes = fits ? static_cast<uint64_t>(shape.product()) * size_of(dtype) : 0;
   if (!fits || bytes > file.most_bytes())
-    throw IoError(message(path, ": claims shape ", shape, " of ", dtype, ", more than the file can hold"));
+    file.fail(message("claims shape ", shape, " of ", dtype, ", more than the file can hold"));
 
   const std::string data = file.read(bytes + 1);
   if (data.size() < bytes)
-    throw IoError(message(path, ": shape ", shape, " of ", dtype, " needs ", bytes, " bytes of data, but there are ",
-                          data.size()));
+    file.fail(message("shape ", shape, " of ", dtype, " needs ", bytes, " bytes of data, but there are ", data.size()));
   if (data.size() > bytes)
-    throw IoError(message(path, ": has more data than the ", bytes, " bytes of shape ", shape, " of ", dtype));
+    file.fail(message("has more data than the ", bytes, " bytes of shape ", shape, " of ", dtype));
 
   Output y = output(shape, dtype, cpu);
   char* to = y.data<char>();

@@ -93,7 +93,9 @@ TEST_CASE("npy: files that are refused") {
   const std::string good = header("<f4", "(2,)"), data(8, '\0');
   CHECK(complaint(file_bytes(good, data)) == "loaded");
   CHECK(complaint("") == "not a .npy file");
-  CHECK(complaint("PK\3\4 this is a zip file") == "not a .npy file");
+  CHECK(complaint("not an array at all") == "not a .npy file");
+  CHECK(complaint("PK\3\4 this is a zip file") == "not a .npy file but a zip archive: unpack it with unzip");
+  CHECK(complaint(file_bytes("{'\xff\n': 3}", data)) == R"(header: unknown or repeated key '\xff\x0a')");
   CHECK(complaint(file_bytes(good, data, 4)) == "version 4.0 is unknown");
   CHECK(complaint(file_bytes(good, data).substr(0, 30)) == "header of 57 bytes in a file of 30");
   CHECK(complaint(file_bytes(good, data, 2).substr(0, 11)) == "ends inside the header");

@@ -113,10 +113,11 @@ TEST_CASE("safetensors: a header that does not fit the file") {
   write_file(path, std::string(8, '\xff') + "{}");
   REQUIRE_THROWS_WITH(load_safetensors(path), front + "header of 18446744073709551615 bytes in a file of 10");
   const std::string directory = folder / "";
-  REQUIRE_THROWS_WITH(load_safetensors(directory), "load_safetensors: " + directory + ": not a regular file");
+  REQUIRE_THROWS_WITH(load_safetensors(directory),
+                      "load_safetensors: " + directory + ": is a directory, not a regular file");
   const std::string pipe = folder / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  REQUIRE_THROWS_WITH(load_safetensors(pipe), Contains("not a regular file"));
+  REQUIRE_THROWS_WITH(load_safetensors(pipe), Contains(": is a FIFO (a pipe), not a regular file"));
 }
 
 TEST_CASE("safetensors: data that does not fit the header") {
@@ -172,6 +173,10 @@ TEST_CASE("safetensors: a header that is not one") {
         "header, byte 48: a number is too large");
   CHECK(complaint("{\"w\":" + entry("U8", "[1]", "[0,1,2]") + "}", 1) ==
         "header, byte 53: tensor 'w': data_offsets needs two numbers");
+  CHECK(complaint("{\"w\xff\":" + good + "}", 1) == "header, byte 3: not UTF-8");
+  CHECK(complaint("{\"__metadata__\":{\"\xc0\xaf\":\"\"}}", 0) == "header, byte 18: not UTF-8");       // overlong
+  CHECK(complaint("{\"__metadata__\":{\"k\":\"\xed\xa0\x80\"}}", 0) == "header, byte 22: not UTF-8");  // a surrogate
+  CHECK(complaint(R"({"a\u0007\n":{"size":1}})", 0) == R"(header, byte 21: tensor 'a\x07\x0a': unknown field 'size')");
   CHECK(complaint("{\"w", 0) == "header, byte 3: a string without end");
   CHECK(complaint("{\"w\n\":1}", 0) == "header, byte 4: a control character in a string");
   CHECK(complaint(R"({"\x":1})", 0) == "header, byte 4: an unknown escape in a string");
@@ -193,6 +198,29 @@ TEST_CASE("safetensors: damaged files are refused or read, and nothing else") {
   tutti_test::fuzz_reader(path, read_file(path), [&] { load_safetensors(path); });
 }
 
+TEST_CASE("safetensors: names and metadata that are not UTF-8 are not written") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "x";
+  const Tensor w = Tensor::from({1, 2}, {2});
+  REQUIRE_THROWS_AS(save_safetensors(path, {{"w\xff", w}}), ValueError);
+  REQUIRE_THROWS_WITH(save_safetensors(path, {{"w\xff", w}}),
+                      R"(save_safetensors: the name 'w\xff' is not UTF-8 (byte 1))");
+  REQUIRE_THROWS_WITH(save_safetensors(path, {{"caf\xe9", w}}),  // Latin-1
+                      R"(save_safetensors: the name 'caf\xe9' is not UTF-8 (byte 3))");
+  REQUIRE_THROWS_WITH(save_safetensors(path, {{"w", w}}, {{"\xf5", ""}}),
+                      R"(save_safetensors: the metadata's key '\xf5' is not UTF-8 (byte 0))");
+  REQUIRE_THROWS_WITH(save_safetensors(path, {{"w", w}}, {{"k", "\xed\xa0\x80"}}),
+                      R"(save_safetensors: the metadata's value '\xed\xa0\x80' is not UTF-8 (byte 0))");
+  REQUIRE_THROWS_WITH(save_safetensors(path, {{"w", w}}, {{"k", std::string(100'000'000, 'x')}}),
+                      Contains("save_safetensors: names and metadata take 1000000") &&
+                          Contains("bytes; at most 100000000 can be read again"));
+  CHECK(folder.files() == 0);
+  const std::string rare("\0\x7f\xc2\x80\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", 21);
+  save_safetensors(path, {{rare, w}}, {{rare, rare}});
+  CHECK(load_safetensors(path).count(rare) == 1);
+  CHECK(load_safetensors_metadata(path).at(rare) == rare);
+}
+
 TEST_CASE("safetensors: a failed save leaves the old file and nothing else") {
   const TemporaryFolder folder;
   const std::string path = folder / "x";
@@ -206,10 +234,11 @@ TEST_CASE("safetensors: a failed save leaves the old file and nothing else") {
   CHECK(folder.files() == 1);
   const std::string nowhere = folder / "no/such/folder";
   REQUIRE_THROWS_AS(save_safetensors(nowhere, {}), IoError);
-  REQUIRE_THROWS_WITH(save_safetensors(nowhere, {}),
-                      "save_safetensors: " + nowhere + ": cannot create: No such file or directory");
+  REQUIRE_THROWS_WITH(save_safetensors(nowhere, {}), "save_safetensors: " + nowhere + ": cannot create a file in " +
+                                                         folder / "no/such/" + ": No such file or directory");
   const std::string directory = folder / "directory";
   std::filesystem::create_directory(directory);
-  REQUIRE_THROWS_WITH(save_safetensors(directory, {}), Contains("cannot replace: "));
+  REQUIRE_THROWS_WITH(save_safetensors(directory, {}),
+                      Contains(": is a directory, not a regular file; nothing is written"));
   CHECK(folder.files() == 2);
 }

@@ -98,19 +98,21 @@ TEST_CASE("malformed: training") {
 TEST_CASE("malformed: files") {
   check_malformed({
       {[](const Given&) { data::read_csv("no/such.csv"); }, "IoError",
-       "no/such.csv: cannot be opened: No such file or directory"},
+       "read_csv: no/such.csv: cannot open: No such file or directory"},
       {[](const Given&) { data::read_idx("no/such.idx"); }, "IoError",
-       "no/such.idx: cannot be opened: No such file or directory"},
+       "read_idx: no/such.idx: cannot open: No such file or directory"},
       {[](const Given&) { data::read_idx(file("short.idx", "abc")); }, "IoError",
-       "malformed_short.idx: is not an IDX file (it does not begin with two zero bytes)"},
+       "read_idx: malformed_short.idx: is not an IDX file (it does not begin with two zero bytes)"},
       {[](const Given&) { data::read_idx(file("magic.idx", std::string("\1\0\x08\1\0\0\0\1a", 9))); }, "IoError",
-       "malformed_magic.idx: is not an IDX file (it does not begin with two zero bytes)"},
+       "read_idx: malformed_magic.idx: is not an IDX file (it does not begin with two zero bytes)"},
       {[](const Given&) { data::read_idx(file("cut.idx", std::string("\0\0\x08\1\0\0\0\5a", 9))); }, "IoError",
-       "malformed_cut.idx: shape [5] of uint8 needs 5 bytes of data, but there are 1"},
+       "read_idx: malformed_cut.idx: shape [5] of uint8 needs 5 bytes of data, but there are 1"},
       {[](const Given&) { data::read_csv(file("word.csv", "1,2\n3,four\n")); }, "IoError",
-       "malformed_word.csv: line 2, column 2: \"four\" is not a number"},
+       "read_csv: malformed_word.csv: line 2, column 2: \"four\" is not a number; .categories = {{1, {}}} numbers the "
+       "words of this column (counted from 0)"},
       {[](const Given&) { data::read_csv(file("ragged.csv", "1,2\n3\n")); }, "IoError",
-       "malformed_ragged.csv: line 2 has 1 columns, the rows before it 2"},
-      {[](const Given&) { data::read_csv(file("none.csv", "")); }, "IoError", "malformed_none.csv: there are no rows"},
+       "read_csv: malformed_ragged.csv: line 2 has 1 columns, the rows before it 2"},
+      {[](const Given&) { data::read_csv(file("none.csv", "")); }, "IoError",
+       "read_csv: malformed_none.csv: there are no rows"},
   });
 }

@@ -46,6 +46,13 @@ inline std::string read_file(const std::string& path) {
   return text.str();
 }
 
+/// A file that is gone afterwards, in a folder of its own: tests run side by side in several processes.
+struct File {
+  TemporaryFolder folder;
+  std::string path;
+  File(const std::string& name, const std::string& bytes) : path(folder / name) { write_file(path, bytes); }
+};
+
 /// Reads every truncation and thousands of damaged copies of a good file: each must load or throw IoError, nothing
 /// else.
 inline void fuzz_reader(const std::string& path, const std::string& good, const std::function<void()>& load) {

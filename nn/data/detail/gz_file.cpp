@@ -1,6 +1,6 @@
 #include "tutti/nn/data/detail/gz_file.h"
 
-#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -18,37 +18,38 @@ struct GzFile::Handle {
   }
 };
 
-GzFile::GzFile(const std::string& path) : path_(path), handle_(std::make_unique<Handle>()) {
-  struct stat info {};
-  if (stat(path.c_str(), &info) != 0) throw IoError(message(path, ": cannot be opened: ", std::strerror(errno)));
-  if (!S_ISREG(info.st_mode)) throw IoError(message(path, ": is not a regular file"));
-  handle_->file = gzopen(path.c_str(), "rb");
-  if (!handle_->file) throw IoError(message(path, ": cannot be opened: ", std::strerror(errno)));
+GzFile::GzFile(const char* op, const std::string& path) : file_(op, path), handle_(std::make_unique<Handle>()) {
+  const int descriptor = dup(file_.descriptor());
+  if (descriptor >= 0) handle_->file = gzdopen(descriptor, "rb");
+  if (!handle_->file) {
+    const int error = errno;
+    if (descriptor >= 0) close(descriptor);
+    fail(message("cannot open: ", std::strerror(error)));
+  }
   gzbuffer(handle_->file, 1 << 16);
-  const auto size = static_cast<uint64_t>(info.st_size);
-  most_bytes_ = gzdirect(handle_->file) ? size : 1032 * size;
+  most_bytes_ = gzdirect(handle_->file) ? file_.size() : 1032 * file_.size();
 }
 
 GzFile::~GzFile() = default;
 
 std::string GzFile::read(size_t bytes) {
   std::string out;
-  constexpr size_t step = size_t{1} << 20;  // grows with what is really there, whatever the caller hopes for
   while (out.size() < bytes) {
-    const size_t before = out.size(), want = std::min(step, bytes - before);
+    // Grows with what is really there, whatever the caller hopes for.
+    const size_t before = out.size(), want = std::min(std::clamp<size_t>(before, 1 << 16, 1 << 24), bytes - before);
     out.resize(before + want);
     const int got = gzread(handle_->file, out.data() + before, static_cast<unsigned>(want));
     if (got < 0) {
       int code = 0;
       const char* why = gzerror(handle_->file, &code);
-      throw IoError(message(path_, ": damaged: ", code == Z_ERRNO ? std::strerror(errno) : why));
+      fail(message("damaged: ", code == Z_ERRNO ? std::strerror(errno) : why));
     }
     out.resize(before + static_cast<size_t>(got));
     if (static_cast<size_t>(got) < want) break;
   }
   int code = Z_OK;  // a gzip stream cut short ends quietly
   const char* why = gzerror(handle_->file, &code);
-  if (code == Z_BUF_ERROR) throw IoError(message(path_, ": damaged: ", why));
+  if (code == Z_BUF_ERROR) fail(message("damaged: ", why));
   return out;
 }
 

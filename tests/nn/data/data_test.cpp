@@ -1,15 +1,10 @@
-// Datasets, the loader, and the readers of IDX and CSV files with files that lie.
-#include <zlib.h>
-
-#include <fstream>
+// Datasets and the loader.
 #include <set>
 
 #include "support/files.h"
 #include "support/op_test.h"
 #include "tutti/core/error.h"
 #include "tutti/core/parallel.h"
-#include "tutti/nn/data/csv.h"
-#include "tutti/nn/data/idx.h"
 #include "tutti/nn/data/loader.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/create.h"
@@ -17,27 +12,8 @@
 
 using namespace tutti;
 using namespace tutti_test;
-using namespace std::string_literals;
 
 namespace {
-
-/// A file that is gone afterwards, in a folder of its own: tests run side by side in several processes.
-struct File {
-  TemporaryFolder folder;
-  std::string path;
-  File(const std::string& name, const std::string& bytes) : path(folder / name) {
-    std::ofstream(path, std::ios::binary) << bytes;
-  }
-};
-
-std::string gzipped(const std::string& bytes) {
-  const File f("gz", "");
-  gzFile out = gzopen(f.path.c_str(), "wb");
-  gzwrite(out, bytes.data(), static_cast<unsigned>(bytes.size()));
-  gzclose(out);
-  std::ifstream in(f.path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// Samples 0 .. n-1, labelled 10 i.
 data::TensorDataset numbers(int64_t n) {
@@ -183,91 +159,6 @@ TEST_CASE("Loader: leaving early, starting again, and errors in the background")
       CHECK(good == 6);
     }
   }
-}
-
-TEST_CASE("read_idx: all dtypes, gzipped or not") {
-  const std::string bytes = "\0\0\x08\x02\0\0\0\x02\0\0\0\x03"s + "\x01\x02\x03\x04\x05\xff"s;
-  for (const std::string& content : {bytes, gzipped(bytes)}) {
-    const File f("a.idx", content);
-    const Tensor t = data::read_idx(f.path);
-    CHECK(t.dtype() == DType::uint8);
-    CHECK(t.shape() == Dims{2, 3});
-    CHECK(t.to_vector<int64_t>() == std::vector<int64_t>{1, 2, 3, 4, 5, 255});
-  }
-  const File ints("i.idx", "\0\0\x0C\x01\0\0\0\x02\0\0\x01\x02\xff\xff\xff\xfe"s);
-  CHECK(data::read_idx(ints.path).to_vector<int64_t>() == std::vector<int64_t>{258, -2});
-  const File floats("f.idx", "\0\0\x0D\x01\0\0\0\x01\x3f\xc0\0\0"s);
-  CHECK(data::read_idx(floats.path).item() == 1.5);
-  const File doubles("d.idx", "\0\0\x0E\x01\0\0\0\x01\xc0\x04\0\0\0\0\0\0"s);
-  CHECK(data::read_idx(doubles.path).item() == -2.5);
-  const File empty("e.idx", "\0\0\x08\x03\xff\xff\xff\xff\0\0\0\0\0\0\0\x07"s);
-  CHECK(data::read_idx(empty.path).numel() == 0);
-}
-
-TEST_CASE("read_idx: a file that lies is an error before anything large is allocated") {
-  const auto fails = [](const std::string& bytes, const std::string& text) {
-    for (const std::string& content : {bytes, gzipped(bytes)}) {
-      const File f("bad.idx", content);
-      REQUIRE_THROWS_WITH(data::read_idx(f.path), f.path + ": " + text);
-    }
-  };
-  fails("", "is not an IDX file (it does not begin with two zero bytes)");
-  fails("\0\0\x08"s, "is not an IDX file (it does not begin with two zero bytes)");
-  fails("\x89PNG", "is not an IDX file (it does not begin with two zero bytes)");
-  fails("\0\0\x07\x01\0\0\0\0"s,
-        "IDX element type 7 is not supported (8: uint8, 12: int32, 13: float32, 14: float64 are)");
-  fails("\0\0\x08\x00"s, "an IDX file of 0 axes; 1 to 8 are supported");
-  fails("\0\0\x08\x09"s, "an IDX file of 9 axes; 1 to 8 are supported");
-  fails("\0\0\x08\x02\0\0\0"s, "ends within its list of sizes");
-  fails("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s,
-        "claims shape [4294967295, 4294967295, 4294967295] of uint8, more than the file can hold");
-  fails("\0\0\x08\x03\xff\xff\xff\xff\0\0\0\0\xff\xff\xff\xff"s,
-        "claims shape [4294967295, 0, 4294967295] of uint8, more than the file can hold");
-  fails("\0\0\x0E\x02\xff\xff\xff\xff\x40\0\0\0"s,
-        "claims shape [4294967295, 1073741824] of float64, more than the file can hold");
-  fails("\0\0\x08\x01\0\0\0\x02\x01\x02\x03"s, "has more data than the 2 bytes of shape [2] of uint8");
-  const std::string truncated = "\0\0\x08\x01\0\0\0\x09\x01\x02"s;
-  const File compressed("t.idx", gzipped(truncated)), plain("p.idx", "\0\0\x08\x01\0\0\0\x09\x01\x02"s);
-  REQUIRE_THROWS_WITH(data::read_idx(compressed.path),
-                      compressed.path + ": shape [9] of uint8 needs 9 bytes of data, but there are 2");
-  REQUIRE_THROWS_AS(data::read_idx(plain.path), IoError);
-  const std::string whole = gzipped("\0\0\x08\x01\0\0\0\x09"s + "123456789"s);
-  const File cut("c.idx", whole.substr(0, whole.size() - 9));
-  REQUIRE_THROWS_AS(data::read_idx(cut.path), IoError);
-  REQUIRE_THROWS_WITH(data::read_idx("/nonexistent/x"), "/nonexistent/x: cannot be opened: No such file or directory");
-  REQUIRE_THROWS_WITH(data::read_idx("/tmp"), "/tmp: is not a regular file");
-}
-
-TEST_CASE("read_csv: numbers, gzipped or not") {
-  const std::string text = "a,b\n1, 2.5\r\n-3e2,+4\n\n\"5\",.5";
-  for (const std::string& content : {text, gzipped(text)}) {
-    const File f("a.csv", content);
-    const Tensor t = data::read_csv(f.path, {.header = true});
-    CHECK(t.dtype() == DType::float64);
-    CHECK(t.shape() == Dims{3, 2});
-    CHECK(t.to_vector<double>() == std::vector<double>{1, 2.5, -300, 4, 5, 0.5});
-  }
-  const File missing("m.csv", "1;;3\n?;5;\n");
-  CHECK(data::read_csv(missing.path, {.separator = ';', .missing = -1, .allow_missing = true}).to_vector<double>() ==
-        std::vector<double>{1, -1, 3, -1, 5, -1});
-  const File tabs("t.csv", "1\t2\n3\t4\n");
-  CHECK(data::read_csv(tabs.path, {.separator = '\t'}).shape() == Dims{2, 2});
-}
-
-TEST_CASE("read_csv: errors name line and column") {
-  const auto fails = [](const std::string& bytes, const std::string& text) {
-    const File f("bad.csv", bytes);
-    REQUIRE_THROWS_WITH(data::read_csv(f.path), f.path + ": " + text);
-  };
-  fails("", "there are no rows");
-  fails("1,2\n3,x4\n", "line 2, column 2: \"x4\" is not a number");
-  fails("1,2\n3,4 5\n", "line 2, column 2: \"4 5\" is not a number");
-  fails("1,2\n3,nan\n", "line 2, column 2: \"nan\" is not a number");
-  fails("1,1e999\n", "line 1, column 2: \"1e999\" is not a number");
-  fails("1,2\n\n3\n", "line 3 has 1 columns, the rows before it 2");
-  fails("1,2\n3,4,5\n", "line 2 has 3 columns, the rows before it 2");
-  fails("1,\n", "line 1, column 2: a value is missing");
-  fails("1,?\n", "line 1, column 2: a value is missing");
 }
 
 TEST_CASE("Loader: an epoch has the samples that there were when it began") {
