@@ -16,6 +16,13 @@ for program in grouped_vs_standard train_digits tutti-bench; do
   expect "--help" "$("$bin/$program" --help)"
 done
 
+# examples/run.sh says the options without the program.
+help=$(bash "$(dirname "$0")/../examples/run.sh" --help)
+for option in $("$bin/grouped_vs_standard" --help | grep -oE '^ +[a-z,-]*--[a-z-]+' | grep -oE -- '--[a-z-]+') \
+  $("$bin/grouped_vs_standard" claims --help | grep -oE -- '^ +[a-z,-]*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+  [ "$option" = --help ] || expect "$option" "$help"
+done
+
 # The main job: its table, its file, and the same accuracies with another number of threads.
 small=(--seeds 2 --steps 6 --training-images 100 --test-images 250 --blocks 2)
 [ -d /usr/share/datasets/fashion-mnist ] || { echo "skipped: grouped_vs_standard needs the Debian package dataset-fashion-mnist"; small=(); }
