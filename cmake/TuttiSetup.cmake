@@ -16,6 +16,9 @@ set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
 
 add_library(tutti_warnings INTERFACE)  # for our own targets only; never exported
 target_compile_options(tutti_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${TUTTI_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(tutti_warnings INTERFACE -Wno-restrict)  # GCC PR105651: false alarms at every "text" + string, at -O3
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   target_compile_options(tutti_warnings INTERFACE -Wno-maybe-uninitialized)  # false alarms with sanitizers, says its manual
 endif()

@@ -32,6 +32,14 @@ if [ ${#small[@]} -gt 0 ]; then
   for row in "training speed (iter/s)" "validation accuracy (%)" "memory (MB)" "below protocol" "parameters" "cpu, "; do expect "$row" "$one"; done
   expect '"accuracy_difference"' "$(cat "$folder/one.json")"
   [ "$(grep 'accuracy by seed' <<<"$one")" = "$(grep 'accuracy by seed' <<<"$two")" ] || fail "the accuracies depend on the threads"
+  # Ctrl-C goes to the whole group: to the process that measures the memory first of all, too.
+  setsid "$bin/grouped_vs_standard" --seeds 1 >"$folder/interrupted" 2>&1 & program=$!
+  until [ -s "$folder/interrupted" ]; do kill -0 $program; sleep 0.02; done
+  kill -INT -- -$program
+  status=0
+  wait $program || status=$?
+  [ $status -eq 130 ] || fail "interrupted at the start: exit status $status: $(cat "$folder/interrupted")"
+  expect "Interrupted before the end of the first seed" "$(cat "$folder/interrupted")"
   # Ctrl-C once it has said what it runs on: however slow the machine, what was finished is printed.
   "$bin/grouped_vs_standard" --seeds 1 --blocks 2 --test-images 250 >"$folder/interrupted" & program=$!
   until [ -s "$folder/interrupted" ]; do kill -0 $program; sleep 0.1; done
