@@ -6,16 +6,19 @@ set -euo pipefail
 source=$1 build=$2 scratch=$3 compiler=$4 flags=$5
 shift 5
 fail() { echo "FAILED: $*" >&2; exit 1; }
+fail_with_errors() { cat "$scratch/errors" >&2; fail "$@"; }
 rm -rf "$scratch"
 installed=$scratch/installed
 cmake --install "$build" --prefix "$installed" >/dev/null
-cp -r "$source/examples/custom_op" "$source/tests/structure/march_native" "$scratch"  # away from the tree: nothing of it may be found by accident
+# Away from the tree: nothing of it may be found by accident.
+cp -r "$source/examples/custom_op" "$source/tests/structure/march_native" "$scratch"
 
 # build <folder> <installed copy> <flags> [cmake options...]
 build() {
   local folder=$1 copy=$2 flags=$3
   shift 3
-  cmake -S "$scratch/$folder" -B "$scratch/build-$folder" -DCMAKE_PREFIX_PATH="$copy" "-DCMAKE_CXX_FLAGS=$flags" "$@" >"$scratch/log" || { cat "$scratch/log" >&2; fail "configuring $folder"; }
+  cmake -S "$scratch/$folder" -B "$scratch/build-$folder" -DCMAKE_PREFIX_PATH="$copy" "-DCMAKE_CXX_FLAGS=$flags" "$@" \
+    >"$scratch/log" || { cat "$scratch/log" >&2; fail "configuring $folder"; }
   cmake --build "$scratch/build-$folder" --parallel 2
 }
 build custom_op "$installed" "$flags" "$@"
@@ -35,26 +38,27 @@ compile() { # compile <flags> <file>
 }
 # Kernels compiled without tutti_add_kernels, with registers of another width than the target's, do not compile.
 if [ "$(uname -m)" = x86_64 ]; then
-  compile "-std=c++20 -DTUTTI_TARGET=avx2 -mavx2 -mfma" "$scratch/custom_op/kernel.cpp" || { cat "$scratch/errors" >&2; fail "a kernel with its own flags"; }
+  compile "-std=c++20 -DTUTTI_TARGET=avx2 -mavx2 -mfma" "$scratch/custom_op/kernel.cpp" || fail_with_errors "a kernel with its own flags"
   ! compile "-std=c++20 -DTUTTI_TARGET=sse2 -mavx2 -mfma" "$scratch/custom_op/kernel.cpp" || fail "an sse2 kernel compiled with AVX2"
-  grep -q "flags of another instruction set" "$scratch/errors" || { cat "$scratch/errors" >&2; fail "the message on a kernel's flags"; }
+  grep -q "flags of another instruction set" "$scratch/errors" || fail_with_errors "the message on a kernel's flags"
 fi
 
 # Before C++20: one error that says so, and its end.
 for first in tutti/tutti.h tutti/backends/contract/kernel.h; do
   printf '#include <%s>\nusing namespace tutti;\nTensor x;\n' $first >"$scratch/old.cpp"
   ! compile -std=c++17 "$scratch/old.cpp" || fail "C++17 compiled"
-  grep -q "Tutti needs C++20" "$scratch/errors" || { cat "$scratch/errors" >&2; fail "no word of C++20"; }
-  [ "$(grep -c 'error:' "$scratch/errors")" -le 2 ] || { cat "$scratch/errors" >&2; fail "more errors than the one that counts"; }
+  grep -q "Tutti needs C++20" "$scratch/errors" || fail_with_errors "no word of C++20"
+  [ "$(grep -c 'error:' "$scratch/errors")" -le 2 ] || fail_with_errors "more errors than the one that counts"
 done
 
 # Headers of a build for other instruction sets than the library's: the indices into the list would not be the same.
 cp -r "$installed" "$scratch/mixed"
-sed -i -E 's/(CpuTargets = TargetList<target::[a-z0-9]+).*>/\1>/; s/(std::array<const char\*, )[0-9]+(> isa_names\{"[a-z0-9]+").*\}/\11\2}/' "$scratch/mixed/include/tutti/config.h"
+sed -i -E 's/(CpuTargets = TargetList<target::[a-z0-9]+).*>/\1>/
+           s/(std::array<const char\*, )[0-9]+(> isa_names\{"[a-z0-9]+").*\}/\11\2}/' "$scratch/mixed/include/tutti/config.h"
 if ! cmp -s "$installed/include/tutti/config.h" "$scratch/mixed/include/tutti/config.h"; then
   rm -rf "$scratch/build-custom_op"
   ! build custom_op "$scratch/mixed" "$flags" "$@" >"$scratch/errors" 2>&1 || fail "linked with headers of another build"
-  grep -q 'tutti::isa::level(tutti::config::TargetList<' "$scratch/errors" || { cat "$scratch/errors" >&2; fail "the link error does not name the list"; }
+  grep -q 'tutti::isa::level(tutti::config::TargetList<' "$scratch/errors" || fail_with_errors "the link error does not name the list"
 fi
 
 [ -n "$(find "$installed" -name LICENSE)" ] || fail "no LICENSE is installed"

@@ -29,7 +29,8 @@ installs() {
   shift
   ! run $script || fail "$script ended well without cmake"
   names=$(grep "needed are" <<<"$output") || fail "$script does not say what to install: $output"
-  for package in g++ cmake $(grep -rhE --include=CMakeLists.txt --include='*.cmake' '^ *tutti_require\(' "$@" | sed -E 's/.* ([^ )]+)\)?.*/\1/'); do
+  for package in g++ cmake $(grep -rhE --include=CMakeLists.txt --include='*.cmake' '^ *tutti_require\(' "$@" |
+    sed -E 's/^ *tutti_require\([^ ]+ ([^ )]+).*/\1/'); do
     [[ "$names " == *" $package "* ]] || fail "$script does not install $package, which $* require"
   done
 }
