@@ -3,12 +3,14 @@
 #
 # Always -O2, in debug and sanitizer builds too: at -O0 hundreds of inline functions become shared symbols, of which the
 # linker keeps one copy for all instruction sets. -ffp-contract=off: a*b+c is fused only where a kernel says so, and the
-# instruction sets mean the same thing.
+# instruction sets mean the same thing. A kernel's flags are complete: they come after CMAKE_CXX_FLAGS and take back what
+# that may say (-march=native, -mavx512f, -ffast-math), since registers of another width read what nobody wrote.
 function(tutti_add_kernels target)
-  set(flags_sse2 -msse2)
-  set(flags_avx2 -mavx2 -mfma)
-  set(flags_avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd -mavx2 -mfma)
-  set(flags_neon64 "")
+  set(x86 -march=x86-64 -mno-sse3)  # without SSE3 there is none of its successors
+  set(flags_sse2 ${x86} -msse2)
+  set(flags_avx2 ${x86} -mavx2 -mfma)
+  set(flags_avx512 ${x86} -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd -mavx2 -mfma)
+  set(flags_neon64 -march=armv8-a)
 
   set(sources ${ARGN})
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
@@ -30,7 +32,8 @@ function(tutti_add_kernels target)
     # xsimd's namespace gets the instruction set into its name: some of its inline functions do not have it (8.1's
     # range reduction for sin and cos), and would be shared.
     target_compile_definitions(${objects} PRIVATE TUTTI_TARGET=${isa} xsimd=xsimd_${isa})
-    target_compile_options(${objects} PRIVATE ${flags_${isa}} -O2 -ffp-contract=off -fno-math-errno)
+    target_compile_options(${objects} PRIVATE ${flags_${isa}} -O2 -fno-fast-math -fno-finite-math-only
+                           -ffp-contract=off -fno-math-errno)
     target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
     target_link_libraries(${objects} PRIVATE xsimd)
     if(NOT target STREQUAL "tutti")

@@ -1,4 +1,5 @@
-# cmake --install, and the package that find_package(tutti) finds: the library, its headers, tutti_add_kernels().
+# cmake --install: the library, its headers, tutti_add_kernels(); the package that find_package(tutti) finds, and the one that
+# pkg-config does.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)
@@ -16,6 +17,19 @@ get_target_property(TUTTI_TYPE tutti TYPE)
 configure_package_config_file(cmake/tutti-config.cmake.in ${PROJECT_BINARY_DIR}/tutti-config.cmake
                               INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tutti-config-version.cmake COMPATIBILITY SameMinorVersion)
+set(TUTTI_PC_LIBS "")
+if(TUTTI_TYPE STREQUAL "STATIC_LIBRARY")
+  set(TUTTI_PC_LIBS " -ldnnl -lz -pthread")
+  if(TUTTI_OPENMP)
+    string(APPEND TUTTI_PC_LIBS " -fopenmp")
+  endif()
+endif()
+file(RELATIVE_PATH TUTTI_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # the copy may be moved
+string(REGEX REPLACE "/$" "" TUTTI_PC_PREFIX "${TUTTI_PC_PREFIX}")
+configure_file(cmake/tutti.pc.in ${PROJECT_BINARY_DIR}/tutti.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tutti.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
 install(EXPORT tutti-targets NAMESPACE tutti:: DESTINATION ${package})
 install(FILES ${PROJECT_BINARY_DIR}/tutti-config.cmake ${PROJECT_BINARY_DIR}/tutti-config-version.cmake
               cmake/TuttiAddKernels.cmake cmake/Finddnnl.cmake DESTINATION ${package})

@@ -3,7 +3,6 @@ if(PROJECT_IS_TOP_LEVEL)
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
   endif()
-  set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")  # -O3 doubles the size and gains nothing
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
   set(CMAKE_CXX_EXTENSIONS OFF)
@@ -17,6 +16,9 @@ set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
 
 add_library(tutti_warnings INTERFACE)  # for our own targets only; never exported
 target_compile_options(tutti_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${TUTTI_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(tutti_warnings INTERFACE -Wno-restrict)  # GCC PR105651: false alarms at every "text" + string, at -O3
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   target_compile_options(tutti_warnings INTERFACE -Wno-maybe-uninitialized)  # false alarms with sanitizers, says its manual
 endif()
@@ -31,6 +33,12 @@ tutti_require(dnnl libdnnl-dev)
 tutti_require(xsimd libxsimd-dev)
 tutti_require(ZLIB zlib1g-dev)
 tutti_require(Threads libc6-dev)
-if(TUTTI_OPENMP)
-  tutti_require(OpenMP "libgomp1 (for clang: libomp-dev), or switch it off by -DTUTTI_OPENMP=OFF" COMPONENTS CXX)
+if(TUTTI_OPENMP AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(NOT OpenMP_FOUND)
+    message(FATAL_ERROR "Tutti needs OpenMP, which was not found. On Debian, for Clang: apt-get install libomp-dev "
+                        "(or do without: -DTUTTI_OPENMP=OFF)")
+  endif()
+elseif(TUTTI_OPENMP)
+  tutti_require(OpenMP libgomp1 COMPONENTS CXX)
 endif()

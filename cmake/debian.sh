@@ -1,11 +1,22 @@
-# For the run scripts: installs Debian packages that are missing.   . cmake/debian.sh; install_missing PACKAGE..
+# For the run scripts: which Debian packages are needed, and installing those that are missing.   . cmake/debian.sh
+
+# packages_of FOLDER..: the packages that the tutti_require(name package) lines of these folders name.
+packages_of() {
+  grep -rhE --include=CMakeLists.txt --include='*.cmake' '^ *tutti_require\(' "$@" |
+    sed -E 's/^ *tutti_require\( *[^ ]+ +([^ )]+).*/\1/' | sort -u
+}
+
+# install_missing PACKAGE..
 install_missing() {
-  local missing=() package
+  local missing=() package sudo=
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    echo "no apt-get here to install with; needed are, by their names in Debian: $*" >&2
+    return 0
+  fi
   for package; do
-    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -x installed >/dev/null || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
-  local sudo=
   if [ "$(id -u)" -ne 0 ]; then
     sudo=sudo
     command -v sudo >/dev/null || { echo "please install, as root: ${missing[*]}" >&2; return 1; }
@@ -13,8 +24,19 @@ install_missing() {
   echo "installing: ${missing[*]}" >&2
   export DEBIAN_FRONTEND=noninteractive
   $sudo apt-get update -qq || echo "apt-get update failed; trying with the lists at hand" >&2
-  $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+    { echo "these packages could not be installed: ${missing[*]}" >&2; return 1; }
 }
 
-tutti_packages=(g++ cmake ninja-build libdnnl-dev libxsimd-dev zlib1g-dev)
-example_packages=(libcli11-dev libfmt-dev nlohmann-json3-dev)
+# configure_and_build PRESET FOLDER [-DNAME=VALUE..] [--target TARGET..]: Ninja for a new folder; one that exists keeps
+# its generator.
+configure_and_build() {
+  local preset=$1 folder=$2 generator=() options=()
+  shift 2
+  while [ $# -gt 0 ] && [ "$1" != --target ]; do options+=("$1"); shift; done
+  [ -f "$folder/CMakeCache.txt" ] || generator=(-G Ninja)
+  cmake --preset "$preset" "${generator[@]}" "${options[@]}"
+  cmake --build --preset "$preset" --parallel "$@"
+}
+
+tools=(g++ cmake ninja-build)

@@ -16,6 +16,13 @@ for program in grouped_vs_standard train_digits tutti-bench; do
   expect "--help" "$("$bin/$program" --help)"
 done
 
+# examples/run.sh says the options without the program.
+help=$(bash "$(dirname "$0")/../examples/run.sh" --help)
+for option in $("$bin/grouped_vs_standard" --help | grep -oE '^ +[a-z,-]*--[a-z-]+' | grep -oE -- '--[a-z-]+') \
+  $("$bin/grouped_vs_standard" claims --help | grep -oE -- '^ +[a-z,-]*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+  [ "$option" = --help ] || expect "$option" "$help"
+done
+
 # The main job: its table, its file, and the same accuracies with another number of threads.
 small=(--seeds 2 --steps 6 --training-images 100 --test-images 250 --blocks 2)
 [ -d /usr/share/datasets/fashion-mnist ] || { echo "skipped: grouped_vs_standard needs the Debian package dataset-fashion-mnist"; small=(); }
@@ -25,6 +32,14 @@ if [ ${#small[@]} -gt 0 ]; then
   for row in "training speed (iter/s)" "validation accuracy (%)" "memory (MB)" "below protocol" "parameters" "cpu, "; do expect "$row" "$one"; done
   expect '"accuracy_difference"' "$(cat "$folder/one.json")"
   [ "$(grep 'accuracy by seed' <<<"$one")" = "$(grep 'accuracy by seed' <<<"$two")" ] || fail "the accuracies depend on the threads"
+  # Ctrl-C goes to the whole group: to the process that measures the memory first of all, too.
+  setsid "$bin/grouped_vs_standard" --seeds 1 >"$folder/interrupted" 2>&1 & program=$!
+  until [ -s "$folder/interrupted" ]; do kill -0 $program; sleep 0.02; done
+  kill -INT -- -$program
+  status=0
+  wait $program || status=$?
+  [ $status -eq 130 ] || fail "interrupted at the start: exit status $status: $(cat "$folder/interrupted")"
+  expect "Interrupted before the end of the first seed" "$(cat "$folder/interrupted")"
   # Ctrl-C once it has said what it runs on: however slow the machine, what was finished is printed.
   "$bin/grouped_vs_standard" --seeds 1 --blocks 2 --test-images 250 >"$folder/interrupted" & program=$!
   until [ -s "$folder/interrupted" ]; do kill -0 $program; sleep 0.1; done

@@ -1,16 +1,40 @@
 #!/usr/bin/env bash
 # The tests on a fresh Debian machine: installs what is missing, builds and runs them.
-#   bash tests/run.sh [release|debug|asan|tsan]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/debian.sh
 
-preset=${1:-release}
-install_missing "${tutti_packages[@]}" "${example_packages[@]}" catch2 binutils dataset-fashion-mnist
-[ "$preset" != tsan ] || install_missing clang libomp-dev
+usage() {
+  cat <<'HELP'
+bash tests/run.sh [release|debug|asan|tsan|clang|shared] [options of ctest]
+
+Installs what is missing (Debian), builds the tests and runs them.
+  release  optimised, in build/ (the default)
+  debug    in build-debug/, as each further one in a folder of its name
+  asan     under the address and undefined-behaviour sanitizers
+  tsan     under the thread sanitizer: the tests of threads, storage, autograd, loading and training
+  clang    optimised, by Clang
+  shared   optimised, the library a shared one
+
+Options of ctest: -L ops (one folder of tests/), -R softmax (tests by name), -N (list them).
+HELP
+}
+
+for argument; do
+  case $argument in -h | --help) usage; exit 0 ;; esac
+done
+preset=release
+case "${1:-}" in "" | -*) ;; *) preset=$1; shift ;; esac
+packages=("${tools[@]}" $(packages_of cmake examples tests) binutils pkgconf dataset-fashion-mnist)
+options=(-DTUTTI_BUILD_TESTS=ON)
+case $preset in
+  release | debug | asan | shared) ;;
+  clang | tsan) packages+=(clang libomp-dev) ;;
+  *) echo "tests/run.sh: no preset '$preset'" >&2; usage >&2; exit 2 ;;
+esac
+[ "$preset" = tsan ] || options+=(-DTUTTI_BUILD_EXAMPLES=ON "-DTUTTI_TESTS=*")  # tsan's preset chooses
+install_missing "${packages[@]}"
 
 [ "$preset" = release ] && folder=build || folder=build-$preset
-[ -f "$folder/CMakeCache.txt" ] && generator=() || generator=(-G Ninja)
-cmake --preset "$preset" "${generator[@]}"
-cmake --build --preset "$preset" --parallel
-ctest --preset "$preset" --parallel "$(nproc)"
+configure_and_build "$preset" "$folder" "${options[@]}"
+ctest --preset "$preset" --parallel "$(nproc)" "$@"

@@ -27,7 +27,7 @@ bool cpu_has(std::string_view isa) {
 
 int detect() {
   int want = supported();
-  if (const char* text = std::getenv("TUTTI_ISA")) {
+  if (const char* text = std::getenv("TUTTI_ISA"); text && *text) {
     int named = -1;
     std::string known;
     for (size_t i = 0; i < names.size(); ++i) {
@@ -54,7 +54,7 @@ int supported() {
   return best;
 }
 
-int level() {
+int level(config::CpuTargets) {
   const int l = chosen.load(std::memory_order_relaxed);
   return l >= 0 ? l : detect();
 }

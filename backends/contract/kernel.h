@@ -22,9 +22,10 @@ struct cuda {};
 namespace isa {
 /// The instruction sets of this build, lowest first ("sse2", "avx2", "avx512").
 inline constexpr std::array names = config::isa_names;
-/// The one in use, as an index into `names`: what the CPU and the OS support, or what TUTTI_ISA says.
-/// ValueError if TUTTI_ISA names none of them or one that this CPU lacks.
-int level();
+/// The one in use, as an index into `names`: what the CPU and the OS support, or what TUTTI_ISA says (empty is unset).
+/// ValueError if TUTTI_ISA names none of them or one that this CPU lacks. The argument is never given: it makes the
+/// list of targets a part of the symbol, so that headers of a build for other targets do not link with this one.
+int level(config::CpuTargets = {});
 /// The highest that this CPU and OS support.
 int supported();
 /// For tests: from now on use this one. ValueError if unsupported.

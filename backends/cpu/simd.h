@@ -15,6 +15,11 @@ namespace tutti {
 
 using Here = target::TUTTI_TARGET;  // defined by tutti_add_kernels (CMake)
 
+// The library's walk and a kernel outside it must agree on the lanes, or one reads what the other has not written.
+static_assert(
+    sizeof(xsimd::batch<float>) == Here::register_bytes && sizeof(xsimd::batch<double>) == Here::register_bytes,
+    "compiled with flags of another instruction set than TUTTI_TARGET: tutti_add_kernels() gives the right ones");
+
 namespace {
 
 template <class T>

@@ -61,6 +61,19 @@ void check(const Protocol& p) {
     throw tutti::ValueError(fmt::format("--batch {}: more than the {} training images", p.batch, p.training_images));
 }
 
+/// In a process of its own, which Ctrl-C ends with this one.
+void measure_memory_of(const Options& o, HeadlineResult& f, size_t arm) {
+  if (interrupted) return;
+  try {
+    f.memory[arm] = measure_memory_apart(fmt::format(
+        "--arm {} --match {} --batch {} --patch {} --dim {} --heads {} --groups {} --layers {} --threads {}",
+        f.arms[arm].name, o.match, o.protocol.batch, o.protocol.patch, o.protocol.dim, o.protocol.heads,
+        o.protocol.groups, o.protocol.layers, o.program.threads));
+  } catch (const tutti::IoError&) {
+    if (!interrupted) throw;
+  }
+}
+
 /// Trains both arms for every seed; stops after the last finished pair when interrupted.
 void train_all(const Options& o, HeadlineResult& f, examples::Progress& progress, double training_share) {
   const double total = static_cast<double>(2 * o.seeds * o.protocol.steps);
@@ -84,7 +97,10 @@ void train_all(const Options& o, HeadlineResult& f, examples::Progress& progress
 int compare(Options& o) {
   check(o.protocol);
   set_fashion_folder(o.data);
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::signal(SIGINT, [](int) {
+    interrupted = 1;
+    std::signal(SIGINT, SIG_DFL);  // the second one does not wait
+  });
   const auto start = std::chrono::steady_clock::now();
   const std::vector<Arm> arms = make_arms(o.protocol, match_from(o.match));
   HeadlineResult f{.protocol = o.protocol,
@@ -102,11 +118,7 @@ int compare(Options& o) {
   const double training_share = training / (training + measuring);
   {
     examples::Progress progress(1);
-    for (size_t arm = 0; arm < 2; ++arm)
-      f.memory[arm] = measure_memory_apart(fmt::format(
-          "--arm {} --match {} --batch {} --patch {} --dim {} --heads {} --groups {} --layers {} --threads {}",
-          f.arms[arm].name, o.match, o.protocol.batch, o.protocol.patch, o.protocol.dim, o.protocol.heads,
-          o.protocol.groups, o.protocol.layers, o.program.threads));
+    for (size_t arm = 0; arm < 2; ++arm) measure_memory_of(o, f, arm);
     f.speed = measure_speed(arms[0].setting, arms[1].setting, o.blocks, 20, [&](double share) {
       progress.update((1 - training_share) * share, "speed");
       return !interrupted;
@@ -114,8 +126,14 @@ int compare(Options& o) {
     train_all(o, f, progress, training_share);
   }
   f.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (interrupted && f.seeds.empty() && f.speed.rates[0].size() < 2) {
+    fmt::print("Interrupted before the end of the first seed: nothing was finished.\n");
+    return 130;
+  }
   fmt::print("{}", table(f));
-  if (interrupted) fmt::print("Interrupted: this is what was finished.\n");
+  if (interrupted)
+    fmt::print("Interrupted{}: this is what was finished.\n",
+               f.seeds.empty() ? " before the end of the first seed" : "");
   if (!o.json_file.empty()) examples::write_file(o.json_file, json(f).dump(2) + "\n");
   return interrupted ? 130 : 0;
 }

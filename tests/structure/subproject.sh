@@ -37,6 +37,14 @@ if grep -vE '^-- (The CXX compiler identification|Detecting CXX|Check for workin
   exit 1
 fi
 
+# A project that chose no build type does not get slow arithmetic for that; its own choice stands.
+for type in "" Debug; do
+  cmake -S "$scratch" -B "$scratch/untyped" "$@" "-DCMAKE_BUILD_TYPE=$type" -DCMAKE_CXX_FLAGS= -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >/dev/null
+  command=$(grep -oE '"command": .*/core/tensor\.cpp"' "$scratch/untyped/compile_commands.json")
+  [[ "$command" == *" -O2 "* ]] && optimised=yes || optimised=no
+  [ $optimised = "$([ "$type" ] && echo no || echo yes)" ] || { echo "build type '$type': $command" >&2; exit 1; }
+done
+
 # A missing dependency is reported with the name of its Debian package.
 for missing in dnnl:libdnnl-dev xsimd:libxsimd-dev ZLIB:zlib1g-dev; do
   if cmake -S "$scratch" -B "$scratch/missing" "$@" "-DCMAKE_DISABLE_FIND_PACKAGE_${missing%:*}=ON" >"$scratch/log" 2>&1 ||
