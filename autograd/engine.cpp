@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "tutti/autograd/detail/mode.h"
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
 
@@ -110,6 +111,14 @@ Tensor fitted(const char* op, int input, const Edge& edge, Tensor g) {
   return sum_to(g, edge.shape);
 }
 
+/// The leaf may have changed since the op ran (Module::to): it takes what set_grad would take.
+void check_leaf(const char* op, int input, const Leaf& leaf, const Tensor& g) {
+  if (g.dtype() == leaf.dtype && g.device() == leaf.device && g.shape() == leaf.shape) return;
+  throw AutogradError(message(op, ": the gradient of input ", input, " is ", g.dtype(), " of shape ", g.shape(), " on ",
+                              g.device(), ", but the leaf has become ", leaf.dtype, " of shape ", leaf.shape, " on ",
+                              leaf.device, " since (a module moved or converted between forward and backward?)"));
+}
+
 class Walk {
  public:
   Walk(BackwardOptions options, Plan* plan)
@@ -204,7 +213,7 @@ class Walk {
   }
 
   void run_gradient(Node& node, Saved& saved, Grads& dy) {
-    Grads grads = node.backward(saved, dy);
+    Grads grads = detail::mode.anomaly ? detail::checked_backward(node, saved, dy) : node.backward(saved, dy);
     if (static_cast<int>(grads.size()) != node.edge_count)
       throw AutogradError(message(node.op, ": its gradient function returned ", grads.size(), " gradients for ",
                                   node.edge_count, " inputs"));
@@ -216,7 +225,9 @@ class Walk {
       if (!g.defined()) continue;
       auto to = edge.target();
       if (!to) continue;
-      deliver(std::move(to), static_cast<int>(edge.output), fitted(node.op, i, edge, std::move(g)));
+      g = fitted(node.op, i, edge, std::move(g));
+      if (to->is_leaf()) check_leaf(node.op, i, static_cast<const Leaf&>(*to), g);
+      deliver(std::move(to), static_cast<int>(edge.output), std::move(g));
     }
   }
 

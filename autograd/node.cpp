@@ -3,13 +3,16 @@
 
 #include <atomic>
 
+#include "tutti/autograd/detail/mode.h"
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
 
 namespace tutti {
+
+constinit thread_local detail::Mode detail::mode;
+
 namespace {
 
-thread_local bool recording = true;
 std::atomic<uint64_t> next_sequence{0};
 
 struct Unavailable final : Node {
@@ -33,9 +36,9 @@ Leaf* leaf_of(const TensorImpl& t) { return t.node && t.node->is_leaf() ? static
 
 }  // namespace
 
-bool grad_mode() { return recording; }
-GradMode::GradMode(bool on) : before_(recording) { recording = on; }
-GradMode::~GradMode() { recording = before_; }
+bool grad_mode() { return detail::mode.recording; }
+GradMode::GradMode(bool on) : before_(detail::mode.recording) { detail::mode.recording = on; }
+GradMode::~GradMode() { detail::mode.recording = before_; }
 
 Node::Node(const char* name, Kind k)
     : op(name), sequence(next_sequence.fetch_add(1, std::memory_order_relaxed)), kind(k) {}
@@ -90,8 +93,12 @@ void fill(SavedTensor& saved, const Keep& keep, std::span<const Tensor> inputs, 
     if (inputs[i].impl() == keep.impl) saved.input = static_cast<int>(i);
 }
 
-bool records(std::span<const Tensor> inputs) {
-  if (!recording) return false;
+uint64_t next_sequence() { return tutti::next_sequence.load(std::memory_order_relaxed); }
+
+bool records(const char* op, std::span<const Output> outputs, std::span<const Tensor> inputs) {
+  if (mode.anomaly) [[unlikely]]
+    check_results(op, outputs, inputs);
+  if (!mode.recording) return false;
   for (const Tensor& x : inputs)
     if (x.defined() && x.requires_grad()) return true;
   return false;
@@ -99,6 +106,8 @@ bool records(std::span<const Tensor> inputs) {
 
 void attach(std::shared_ptr<Node> node, std::span<const Tensor> inputs, std::span<const Keep> saved,
             std::span<const Output> outputs) {
+  if (mode.anomaly) [[unlikely]]
+    note_place(*node);
   node->output_count = static_cast<int>(outputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) fill(node->edges[i], inputs[i]);
   for (size_t i = 0; i < saved.size(); ++i) fill(node->saved[i], saved[i], inputs, outputs);
@@ -121,7 +130,7 @@ Tensor Saved::get(int i, bool allow_intermediate) const {
     throw AutogradError(message(node_.op, ": a tensor saved for its gradient (shape ", s.alias.shape,
                                 ") was changed in place before backward"));
   auto impl = std::make_shared<TensorImpl>(s.alias);
-  if (recording) {
+  if (detail::mode.recording) {
     if (s.input >= 0) {
       impl->node = node_.edges[s.input].target();
       impl->output_index = node_.edges[s.input].output;
@@ -159,8 +168,26 @@ Tensor& Tensor::requires_grad_(bool on) {
   if (!on)
     impl_->node = nullptr;
   else if (!impl_->node)
-    impl_->node = std::make_shared<Leaf>();
+    impl_->node = std::make_shared<Leaf>(*impl_);
   return *this;
+}
+
+void replace(const Tensor& t, const Tensor& value) {
+  TensorImpl& to = *t.impl();
+  const TensorImpl& from = *value.impl();
+  if (!(to.shape == from.shape))
+    throw ShapeError(message("replace: a value of shape ", from.shape, " for a tensor of shape ", to.shape));
+  if (to.node && !to.node->is_leaf()) throw AutogradError("replace: the tensor is the result of an operation");
+  to.storage = from.storage;
+  to.strides = from.strides;
+  to.offset = from.offset;
+  to.dtype = from.dtype;
+  Leaf* leaf = leaf_of(to);
+  if (!leaf) return;
+  const std::lock_guard lock(leaf->mutex);
+  leaf->dtype = to.dtype;
+  leaf->device = to.storage->device;
+  leaf->grad = Tensor();
 }
 
 Tensor Tensor::grad() const {

@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -58,11 +59,16 @@ struct Node : std::enable_shared_from_this<Node> {
   Kind kind;
   bool released = false;                                     // backward has run and freed what was saved
   std::unique_ptr<std::vector<std::pair<int, Hook>>> hooks;  // (output, hook)
+  std::unique_ptr<const std::string> where;                  // the module's path, if made in anomaly_mode
 };
 
 struct Leaf final : Node {
-  Leaf() : Node("leaf", Kind::leaf) {}
+  explicit Leaf(const TensorImpl& t)
+      : Node("leaf", Kind::leaf), shape(t.shape), dtype(t.dtype), device(t.storage->device) {}
   Grads backward(Saved&, const Grads&) override { return {}; }
+  Dims shape;  // the tensor's: what its gradient must have
+  DType dtype;
+  Device device;
   std::mutex mutex;  // two threads may run backward into one leaf
   Tensor grad;
 };
@@ -115,6 +121,15 @@ struct enable_grad : GradMode {
 /// Only the part of the graph between outputs and inputs is walked (and freed): beyond an intermediate it stays usable.
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& grad_outputs = {}, BackwardOptions options = {});
+
+/// For Module::to and the like: leaf t gets the memory, dtype and device of `value`, which has its shape; everyone who
+/// holds t sees it. A gradient that t holds is dropped, since it may not fit any more.
+void replace(const Tensor& t, const Tensor& value);
+
+namespace detail {
+/// The number that the next node will get: nodes of a call are those from here on.
+uint64_t next_sequence();
+}  // namespace detail
 
 // Defined in ops/: the engine adds gradients and un-broadcasts them with differentiable functions (for create_graph).
 Tensor add(const Tensor& a, const Tensor& b);

@@ -21,8 +21,9 @@ namespace detail {
 
 void fill(Edge& edge, const Tensor& input);
 void fill(SavedTensor& saved, const Keep& keep, std::span<const Tensor> inputs, std::span<const Output> outputs);
-/// Whether a node is needed: recording, and an input requires a gradient.
-bool records(std::span<const Tensor> inputs);
+/// Whether a node is needed: recording, and an input requires a gradient. In anomaly_mode it looks at the results
+/// first.
+bool records(const char* op, std::span<const Output> outputs, std::span<const Tensor> inputs);
 /// Fills edges and saved tensors, and makes `node` the origin of the outputs.
 void attach(std::shared_ptr<Node> node, std::span<const Tensor> inputs, std::span<const Keep> saved,
             std::span<const Output> outputs);
@@ -73,7 +74,8 @@ struct ListNode final : Closure<F> {
 template <size_t N, size_t M, class F>
 void record(const char* op, std::span<const Output> outputs, const Tensor (&inputs)[N], const Keep* saved,
             const F& gradient) {
-  if (records(inputs)) attach(std::make_shared<FixedNode<F, N, M>>(op, gradient), inputs, {saved, M}, outputs);
+  if (records(op, outputs, inputs))
+    attach(std::make_shared<FixedNode<F, N, M>>(op, gradient), inputs, {saved, M}, outputs);
 }
 
 }  // namespace detail
@@ -96,7 +98,7 @@ Tensor with_grad(const char* op, const Output& y, const Tensor (&inputs)[N], con
 /// The same for a list of inputs (a std::vector<Tensor>); the gradient learns their shapes from s.input_shape(i).
 template <class F>
 Tensor with_grad(const char* op, const Output& y, std::span<const Tensor> inputs, const F& gradient) {
-  if (detail::records(inputs))
+  if (detail::records(op, {&y, 1}, inputs))
     detail::attach(std::make_shared<detail::ListNode<F>>(op, gradient, inputs.size()), inputs, {}, {&y, 1});
   return Access::tensor(Access::handle(y));
 }
@@ -150,7 +152,7 @@ inline Tensor no_gradient(const View& y) { return Access::tensor(Access::handle(
 /// fused gradients).
 template <size_t N>
 Tensor gradient_unavailable(const char* op, const Output& y, const Tensor (&inputs)[N]) {
-  if (detail::records(inputs)) detail::attach(detail::unavailable(op, inputs), inputs, {}, {&y, 1});
+  if (detail::records(op, {&y, 1}, inputs)) detail::attach(detail::unavailable(op, inputs), inputs, {}, {&y, 1});
   return Access::tensor(Access::handle(y));
 }
 

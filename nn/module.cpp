@@ -13,6 +13,7 @@ struct Collect final : Visitor {
   using Named = std::vector<std::pair<std::string, Tensor>>;
   std::string prefix;
   Named parameters, buffers;
+  std::string moved_from;  // the first module below that was
   using Visitor::operator();
   void operator()(const std::string& name, Parameter& p) override {
     if (p.defined()) parameters.emplace_back(prefix + name, p.tensor());
@@ -22,6 +23,7 @@ struct Collect final : Visitor {
   }
   void operator()(const std::string& name, Module& m) override {
     const size_t length = prefix.size();
+    if (m.moved_from() && moved_from.empty()) moved_from = prefix + name;
     prefix += name + ".";
     m.children(*this);
     prefix.resize(length);
@@ -29,9 +31,12 @@ struct Collect final : Visitor {
 };
 
 /// children() is not const, since visitors may change the members; these do not.
-Collect collect(const Module& m) {
+Collect collect(const char* op, const Module& m) {
   Collect c;
   const_cast<Module&>(m).children(c);
+  if (m.moved_from()) throw ValueError(message(op, ": the module was moved from; it has no parameters any more"));
+  if (!c.moved_from.empty())
+    throw ValueError(message(op, ": ", c.moved_from, " was moved from; it has no parameters any more"));
   return c;
 }
 
@@ -66,47 +71,42 @@ struct SetTraining final : Visitor {
 
 /// f(tensor) for every parameter and buffer, tied ones once.
 template <class F>
-void for_each_tensor(const Module& m, F&& f) {
-  const Collect c = collect(m);
+void for_each_tensor(const char* op, const Module& m, F&& f) {
+  const Collect c = collect(op, m);
   std::set<const TensorImpl*> seen;
   for (const auto* list : {&c.parameters, &c.buffers})
     for (const auto& [name, t] : *list)
       if (seen.insert(t.impl()).second) f(t);
 }
 
-/// Gives t the value's memory and dtype; everyone who holds t sees it. t stays the leaf that it is.
-void become(const Tensor& t, const Tensor& value) {
-  TensorImpl& to = *t.impl();
-  const TensorImpl& from = *value.impl();
-  to.storage = from.storage;
-  to.strides = from.strides;
-  to.offset = from.offset;
-  to.dtype = from.dtype;
-}
-
 template <class Target>
 void convert(const Module& m, Target target, bool floating_only) {
   const no_grad off;
-  for_each_tensor(m, [&](const Tensor& t) {
+  for_each_tensor("to", m, [&](const Tensor& t) {
     if (floating_only && !is_floating(t.dtype())) return;
-    const Tensor gradient = t.grad();
     const Tensor value = tutti::to(t, target);
     if (value.impl() == t.impl()) return;
-    become(t, value);
-    if (gradient.defined()) t.set_grad(tutti::to(gradient, target));
+    Tensor gradient = t.grad();
+    if (gradient.defined()) gradient = tutti::to(gradient, target);
+    replace(t, value);
+    if (gradient.defined()) t.set_grad(gradient);
   });
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, Tensor>> Module::named_parameters() const { return collect(*this).parameters; }
+std::vector<std::pair<std::string, Tensor>> Module::named_parameters() const {
+  return collect("named_parameters", *this).parameters;
+}
 
-std::vector<std::pair<std::string, Tensor>> Module::named_buffers() const { return collect(*this).buffers; }
+std::vector<std::pair<std::string, Tensor>> Module::named_buffers() const {
+  return collect("named_buffers", *this).buffers;
+}
 
 std::vector<Tensor> Module::parameters() const {
   std::vector<Tensor> list;
   std::set<const TensorImpl*> seen;
-  for (auto& [name, t] : named_parameters())
+  for (auto& [name, t] : collect("parameters", *this).parameters)
     if (seen.insert(t.impl()).second) list.push_back(t);
   return list;
 }
@@ -119,7 +119,7 @@ int64_t Module::parameter_count() const {
 
 StateDict Module::state_dict() const {
   StateDict state;
-  const Collect c = collect(*this);
+  const Collect c = collect("state_dict", *this);
   for (const auto* list : {&c.parameters, &c.buffers})
     for (const auto& [name, t] : *list)
       if (!state.emplace(name, t.detach()).second)
@@ -156,7 +156,7 @@ void Module::load_state_dict(const StateDict& state) {
 }
 
 void Module::train(bool on) {
-  training_ = on;
+  flags_.training = on;
   SetTraining set(on);
   children(set);
 }
@@ -172,14 +172,21 @@ void Module::to(DType dtype) {
   convert(*this, dtype, true);
 }
 
+void Module::refuse_moved_from() { throw ValueError("the module was moved from; it has no parameters any more"); }
+
+std::string Module::name_of(const void* other) const {
+  Find find;
+  find.wanted = other;
+  const_cast<Module*>(this)->children(find);
+  return find.found;
+}
+
 // The exception left the module e.leaving() and now leaves this one: its name is looked up below us.
 void Module::locate(Error& e) const {
   if (e.leaving() == this) return;
   if (e.leaving()) {
-    Find find;
-    find.wanted = e.leaving();
-    const_cast<Module*>(this)->children(find);
-    if (!find.found.empty()) e.prepend(find.found);
+    const std::string name = name_of(e.leaving());
+    if (!name.empty()) e.prepend(name);
   }
   e.leave(this);
 }

@@ -1,6 +1,7 @@
 // Module: a plain class with plain members. children() names them; everything else walks it.
 #pragma once
 #include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "tutti/core/error.h"
+#include "tutti/nn/call.h"
 #include "tutti/nn/parameter.h"
 
 #pragma GCC visibility push(default)
@@ -54,6 +56,8 @@ class Visitor {
 
 using StateDict = std::map<std::string, Tensor>;
 
+/// A module that was moved from has no parameters any more: calling it, and everything that walks its parameters, is a
+/// ValueError until another is assigned to it.
 class Module {
  public:
   virtual ~Module() = default;
@@ -76,17 +80,29 @@ class Module {
   /// Training or evaluation mode, here and in all submodules.
   void train(bool on = true);
   void eval() { train(false); }
-  bool training() const { return training_; }
+  bool training() const { return flags_.training; }
+  bool moved_from() const { return flags_.moved_from; }
   void zero_grad();
   /// Moves all parameters and buffers, or converts all floating ones, with the gradients that they hold. In place:
   /// tensors keep their identity, so optimizers keep hold of them. DTypeError unless dtype is floating.
   void to(Device device);
   void to(DType dtype);
 
-  /// Runs body; an Error that leaves it learns this module's name. Costs nothing when nothing is thrown.
-  template <class F>
-  decltype(auto) scope(F&& body) const {
+  /// Runs body, a call with these arguments; an Error that leaves it learns this module's name. The first call that
+  /// records is looked over: a parameter that forward uses and children() does not name is warned of.
+  template <class F, class... A>
+  decltype(auto) scope(F&& body, const A&... arguments) const {
+    Call call(*this);
     try {
+      check_usable();
+      if constexpr (std::is_same_v<std::invoke_result_t<F&>, Tensor>) {
+        if (call.first()) [[unlikely]] {
+          (call.given(arguments), ...);
+          Tensor result = body();
+          call.look_over(result);
+          return result;
+        }
+      }
       return body();
     } catch (Error& e) {
       locate(e);
@@ -102,8 +118,33 @@ class Module {
   Module& operator=(Module&&) = default;
 
  private:
+  friend class Call;
+  /// What a module knows about itself. A copy has the same, and is looked over on its own.
+  struct Flags {
+    bool training = true, moved_from = false;
+    std::atomic<bool> looked_over = false;  // const modules may be called from several threads
+    Flags() = default;
+    Flags(const Flags& other) noexcept : training(other.training), moved_from(other.moved_from) {}
+    Flags(Flags&& other) noexcept : Flags(std::as_const(other)) { other.moved_from = true; }
+    Flags& operator=(const Flags& other) noexcept {
+      training = other.training;
+      moved_from = other.moved_from;
+      looked_over = false;
+      return *this;
+    }
+    Flags& operator=(Flags&& other) noexcept {
+      const Flags taken(std::move(other));  // first: the two may be one
+      return *this = taken;
+    }
+  };
+  std::string name_of(const void* other) const;  // below this module: "blocks.1.attention", or empty
   void locate(Error& e) const;
-  bool training_ = true;
+  void check_usable() const {
+    if (flags_.moved_from) [[unlikely]]
+      refuse_moved_from();
+  }
+  [[noreturn]] static void refuse_moved_from();
+  mutable Flags flags_;
 };
 
 /// Gives a module operator() over its own forward, whatever that takes: `struct Linear : Callable<Linear>`.
@@ -112,13 +153,15 @@ class Callable : public Module {
  public:
   template <class... A>
   decltype(auto) operator()(A&&... arguments) {
-    return scope([&]() -> decltype(auto) { return static_cast<Self&>(*this).forward(std::forward<A>(arguments)...); });
+    return scope([&]() -> decltype(auto) { return static_cast<Self&>(*this).forward(std::forward<A>(arguments)...); },
+                 arguments...);
   }
   /// On a const module, where forward is const.
   template <class... A, class S = Self>
   auto operator()(A&&... arguments) const -> decltype(std::declval<const S&>().forward(std::forward<A>(arguments)...)) {
     return scope(
-        [&]() -> decltype(auto) { return static_cast<const S&>(*this).forward(std::forward<A>(arguments)...); });
+        [&]() -> decltype(auto) { return static_cast<const S&>(*this).forward(std::forward<A>(arguments)...); },
+        arguments...);
   }
 };
 
@@ -128,7 +171,7 @@ class CallableWith : public Callable<Self> {
  public:
   using Callable<Self>::operator();
   Tensor operator()(const Tensor& x, const Options& options) {
-    return this->scope([&] { return static_cast<Self&>(*this).forward(x, options); });
+    return this->scope([&] { return static_cast<Self&>(*this).forward(x, options); }, x, options);
   }
 };
 

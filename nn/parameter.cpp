@@ -1,6 +1,7 @@
 #include "tutti/nn/parameter.h"
 
 #include "tutti/autograd/node.h"
+#include "tutti/core/error.h"
 #include "tutti/ops/copy.h"
 
 namespace tutti::nn {
@@ -16,14 +17,16 @@ Tensor copied(const Tensor& from) {
 
 void assign(Tensor& to, const Tensor& from) {
   if (Access::handle(to) == Access::handle(from)) return;
-  const bool fits = to.defined() && from.defined() && to.shape() == from.shape() && to.dtype() == from.dtype() &&
-                    to.device() == from.device() && to.requires_grad() == from.requires_grad();
-  if (!fits) {
+  if (!to.defined() || !from.defined() || !(to.shape() == from.shape())) {
     to = copied(from);
     return;
   }
   const no_grad off;
-  copy_(to, from);
+  if (to.dtype() == from.dtype() && to.device() == from.device())
+    copy_(to, from);
+  else
+    replace(to, clone(from));
+  to.requires_grad_(from.requires_grad());
 }
 
 }  // namespace
@@ -34,6 +37,11 @@ Parameter& Parameter::operator=(const Parameter& other) {
   return *this;
 }
 
+Buffer::Buffer(Tensor t) : tensor_(std::move(t)) {
+  if (tensor_.defined() && tensor_.requires_grad())
+    throw AutogradError(message("Buffer: the tensor of shape ", tensor_.shape(),
+                                " requires a gradient, which nothing would use; detach() it, or make it a Parameter"));
+}
 Buffer::Buffer(const Buffer& other) : tensor_(copied(other.tensor_)) {}
 Buffer& Buffer::operator=(const Buffer& other) {
   assign(tensor_, other.tensor_);

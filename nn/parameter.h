@@ -8,9 +8,10 @@
 namespace tutti::nn {
 
 /// A tensor that a module owns and trains. Copying a Parameter copies its values (so a copied module is independent);
-/// moving it moves the handle. Assigning a copy writes the values into the tensor that is there if shape, dtype and
-/// device agree, so that an optimizer keeps hold of it (`model = best`). An empty Parameter (an absent bias) is skipped
-/// by everything that walks modules.
+/// moving it moves the handle. Assigning a copy (`model = best`) keeps the tensor that is there if the shapes agree, so
+/// that an optimizer keeps hold of it: it gets the other's values, dtype, device, and whether it wants a gradient.
+/// Where shapes differ, or only one is there, the copy is a new tensor, for a new optimizer. An empty Parameter (an
+/// absent bias) is skipped by everything that walks modules.
 class Parameter {
  public:
   Parameter() = default;
@@ -38,7 +39,7 @@ class Parameter {
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(Tensor t) : tensor_(std::move(t)) {}
+  explicit Buffer(Tensor t);  ///< AutogradError if t requires a gradient
   Buffer(const Buffer& other);
   Buffer& operator=(const Buffer& other);
   Buffer(Buffer&&) noexcept = default;

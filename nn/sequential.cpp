@@ -7,8 +7,17 @@ Sequential::Sequential(const Sequential& other) : Callable(other) {
 }
 
 Sequential& Sequential::operator=(const Sequential& other) {
-  Sequential copy(other);
-  return *this = std::move(copy);
+  if (this == &other) return *this;
+  Callable::operator=(other);
+  for (size_t i = 0; i < other.steps_.size(); ++i) {
+    const Step& step = *other.steps_[i];
+    if (i == steps_.size())
+      steps_.push_back(step.copy());
+    else if (!steps_[i]->assign(step))
+      steps_[i] = step.copy();
+  }
+  steps_.resize(other.steps_.size());
+  return *this;
 }
 
 void Sequential::children(Visitor& visit) {

@@ -6,7 +6,8 @@
 namespace tutti::nn {
 
 /// `Sequential model(Linear({.in = 4, .out = 8}), GELU(), Linear({.in = 8, .out = 2}))`: each takes and gives one
-/// Tensor. Copies copy their modules. Children are named "0", "1", ...
+/// Tensor. Copies copy their modules; assigning a copy (`model = best`) assigns module to module where the two have the
+/// same type, so that an optimizer keeps hold of their tensors, and copies the others. Children are named "0", "1", ...
 class Sequential : public Callable<Sequential> {
  public:
   template <class... M>
@@ -31,6 +32,7 @@ class Sequential : public Callable<Sequential> {
     virtual Module& module() = 0;
     virtual Tensor call(const Tensor& x) = 0;
     virtual std::unique_ptr<Step> copy() const = 0;
+    virtual bool assign(const Step& other) = 0;  // false: another type, or one that cannot be assigned
   };
   template <class M>
   struct Holder final : Step {
@@ -38,6 +40,14 @@ class Sequential : public Callable<Sequential> {
     Module& module() override { return held; }
     Tensor call(const Tensor& x) override { return held(x); }
     std::unique_ptr<Step> copy() const override { return std::make_unique<Holder>(held); }
+    bool assign(const Step& other) override {
+      if constexpr (std::is_copy_assignable_v<M>)
+        if (const auto* same = dynamic_cast<const Holder*>(&other)) {
+          held = same->held;
+          return true;
+        }
+      return false;
+    }
     M held;
   };
   std::vector<std::unique_ptr<Step>> steps_;

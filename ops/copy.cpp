@@ -42,6 +42,10 @@ void copy_(const Tensor& target, const Tensor& values) {
   if (!(broadcast("copy_", target.shape(), values.shape()) == target.shape()))
     throw ShapeError(
         message("copy_: values of shape ", values.shape(), " do not fit a target of shape ", target.shape()));
+  if (grad_mode() && values.requires_grad())
+    throw AutogradError(
+        "copy_: the values require a gradient, which is lost in an in-place copy; detach() them, use no_grad or an "
+        "out-of-place operation");
   const Output y = in_place("copy_", target);
   const no_grad off;
   Tensor here = to(values, target.device());

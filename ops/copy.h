@@ -12,8 +12,8 @@ Tensor clone(const Tensor& x);
 Tensor to(const Tensor& x, DType dtype);
 /// x itself if it is there.
 Tensor to(const Tensor& x, Device device);
-/// Writes values (broadcast, converted to the target's dtype) into `target` in place. Not recorded: under no_grad, or
-/// for tensors that require no gradient.
+/// Writes values (broadcast, converted to the target's dtype) into `target` in place. Not recorded, so that outside
+/// no_grad it is an AutogradError if one of the two requires a gradient.
 void copy_(const Tensor& target, const Tensor& values);
 /// Writes one value into all of `target`; not recorded. ValueError if an integer target cannot hold it.
 void fill_(const Tensor& target, double value);

@@ -84,6 +84,8 @@ void check(const Tensor& logits, const Tensor& target, const CrossEntropyOptions
   if (!(options.weight.shape() == Dims{logits.size(-1)}))
     throw ShapeError(message(op, ": weight of shape ", options.weight.shape(), " for logits of shape ", logits.shape(),
                              "; it must be [", logits.size(-1), "]"));
+  if (options.weight.requires_grad() && grad_mode())
+    throw AutogradError(message(op, ": the weight's gradient is not computed; pass weight.detach()"));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ enum class Reduction { none, mean, sum };
 struct CrossEntropyOptions {
   double label_smoothing = 0;             ///< in [0, 1]
   int64_t ignore_index = -100;            ///< positions with this target add neither loss nor gradient
-  Tensor weight{};                        ///< [classes], or undefined
+  Tensor weight{};                        ///< [classes], or undefined; AutogradError if it wants a gradient
   Reduction reduction = Reduction::mean;  ///< mean: over the (weights of the) positions that count; none count: 0
 };
 

@@ -22,7 +22,7 @@ class TalkingHeads : public Module {
   /// or value that its head hides from a query reaches nothing by way of this query, forward or backward.
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {}) const;
   Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {}) const {
-    return scope([&] { return forward(q, k, v, options); });
+    return scope([&] { return forward(q, k, v, options); }, q, k, v, options);
   }
   Parameter before, after;  ///< [H, H]: row i says what mixed head i takes from the heads
 };

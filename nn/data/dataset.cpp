@@ -9,6 +9,10 @@ namespace tutti::data {
 
 TensorDataset::TensorDataset(Tensor input, Tensor label) : input_(std::move(input)), label_(std::move(label)) {
   if (!input_.defined() || !label_.defined()) throw ValueError("TensorDataset: input or label is undefined");
+  for (const auto& [name, x] : {std::pair{"input", &input_}, {"label", &label_}})
+    if (x->requires_grad())
+      throw AutogradError(message("TensorDataset: ", name, " of shape ", x->shape(),
+                                  " requires a gradient, which its batches do not carry; detach() it"));
   if (input_.rank() == 0 || label_.rank() == 0 || input_.size(0) != label_.size(0))
     throw ShapeError(message("TensorDataset: input ", input_.shape(), " and label ", label_.shape(),
                              " do not have the same number of samples (first axis)"));

@@ -24,7 +24,8 @@ class Dataset {
 /// Tensors in memory: sample i is row i of both.
 class TensorDataset : public Dataset {
  public:
-  TensorDataset(Tensor input, Tensor label);  ///< ShapeError if their first sizes differ
+  /// ShapeError if their first sizes differ; AutogradError if one requires a gradient.
+  TensorDataset(Tensor input, Tensor label);
   int64_t size() const override;
   Batch get(const std::vector<int64_t>& positions) const override;
   const Tensor& input() const { return input_; }

@@ -152,14 +152,14 @@ void Loader::set_epoch(int64_t epoch) {
   impl_->epoch = epoch;
 }
 
-Loader::Iterator Loader::begin() {
+Loader::Iterator Loader::begin() & {
   impl_->start();
   Iterator it;
   it.impl_ = impl_.get();
   it.pass_ = impl_->pass;
   return ++it;
 }
-Loader::Iterator Loader::end() { return {}; }
+Loader::Iterator Loader::end() & { return {}; }
 
 Batch& Loader::Iterator::operator*() { return batch_; }
 

@@ -24,13 +24,14 @@ class Loader {
  public:
   /// The dataset must outlive it. ValueError unless batch_size >= 1 and prefetch >= 0.
   explicit Loader(const Dataset& dataset, LoaderOptions options = {});
+  Loader(const Dataset&&, LoaderOptions = {}) = delete;  ///< a temporary would be gone when the loop begins
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
   class Iterator;
-  Iterator begin();  ///< starts the next epoch
-  Iterator end();
+  Iterator begin() &;  ///< starts the next epoch
+  Iterator end() &;
   int64_t size() const;           ///< batches in an epoch
   int64_t epoch() const;          ///< of the next begin(): 0 at first
   void set_epoch(int64_t epoch);  ///< to repeat one, or to continue a run

@@ -27,6 +27,7 @@ AdamW::AdamW(std::vector<ParameterGroup> groups, AdamWOptions o)
 void Adam::step() {
   check_groups();
   const no_grad off;
+  check_effect();
   SlotList slots(name_);
   std::vector<std::pair<const ParameterGroup*, State*>> owners;
   state_.resize(groups_.size());

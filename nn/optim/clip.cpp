@@ -4,12 +4,36 @@
 #include <cmath>
 #include <set>
 
+#include "tutti/autograd/anomaly.h"
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
 #include "tutti/nn/optim/detail/slots.h"
 
 namespace tutti::optim {
 namespace {
+
+using Named = std::vector<NamedParameter>;
+
+std::vector<Tensor> tensors_of(const Named& named) {
+  std::vector<Tensor> list;
+  for (const auto& [name, p] : named) list.push_back(p);
+  return list;
+}
+
+/// Names the first parameter whose gradient is NaN, or if there is none, infinite.
+[[noreturn]] void refuse(const char* op, const std::vector<Tensor>& parameters, const Named* named) {
+  for (const bool infinite : {false, true})
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const Tensor gradient = parameters[i].defined() ? parameters[i].grad() : Tensor();
+      if (!gradient.defined()) continue;
+      const NotFinite found = find_not_finite(gradient, infinite);
+      if (!found.what) continue;
+      const std::string name = named ? message(", ", (*named)[i].first, ",") : "";
+      throw ValueError(message(op, ": the gradient of parameter ", i, name, " of shape ", gradient.shape(), " is ",
+                               found.what, " at ", found.at));
+    }
+  throw ValueError(message(op, ": a gradient is not finite"));
+}
 
 SlotList gradients_of(const char* op, const std::vector<Tensor>& parameters) {
   SlotList slots(op);
@@ -50,9 +74,7 @@ void write(const char* op, SlotList& slots) {
   }
 }
 
-}  // namespace
-
-double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
+double limit_norm(const std::vector<Tensor>& parameters, const Named* named, double max_norm) {
   if (!(max_norm >= 0)) throw ValueError(message("clip_grad_norm: max_norm is ", max_norm, "; it must be at least 0"));
   const no_grad off;
   SlotList slots = gradients_of("clip_grad_norm", parameters);
@@ -61,8 +83,7 @@ double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
   // Squares of large or small numbers leave the range of float32: then divide by the largest first.
   if (!(norm > 1e-12 && std::isfinite(norm))) {
     const double top = largest(slots);
-    if (!std::isfinite(top))
-      throw ValueError(message("clip_grad_norm: a gradient is ", std::isnan(top) ? "NaN" : "infinite"));
+    if (!std::isfinite(top)) refuse("clip_grad_norm", parameters, named);
     if (top == 0) return 0;
     int exponent = 0;
     std::frexp(top, &exponent);
@@ -78,14 +99,32 @@ double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
   return norm;
 }
 
-void clip_grad_value(const std::vector<Tensor>& parameters, double limit) {
+void limit_value(const std::vector<Tensor>& parameters, const Named* named, double limit) {
   if (!(limit >= 0)) throw ValueError(message("clip_grad_value: limit is ", limit, "; it must be at least 0"));
   const no_grad off;
   SlotList slots = gradients_of("clip_grad_value", parameters);
   if (slots.size() == 0) return;
-  if (std::isnan(largest(slots))) throw ValueError("clip_grad_value: a gradient is NaN");
+  if (std::isnan(largest(slots))) refuse("clip_grad_value", parameters, named);
   write("clip_grad_value", slots);
   kernel::gradient_clamp::on(slots.device())(slots.view(), limit);
 }
+
+}  // namespace
+
+double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
+  return limit_norm(parameters, nullptr, max_norm);
+}
+void clip_grad_value(const std::vector<Tensor>& parameters, double limit) { limit_value(parameters, nullptr, limit); }
+
+template <std::same_as<NamedParameter> N>
+double clip_grad_norm(const std::vector<N>& parameters, double max_norm) {
+  return limit_norm(tensors_of(parameters), &parameters, max_norm);
+}
+template <std::same_as<NamedParameter> N>
+void clip_grad_value(const std::vector<N>& parameters, double limit) {
+  limit_value(tensors_of(parameters), &parameters, limit);
+}
+template double clip_grad_norm(const Named& parameters, double max_norm);
+template void clip_grad_value(const Named& parameters, double limit);
 
 }  // namespace tutti::optim

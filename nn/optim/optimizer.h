@@ -22,6 +22,8 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
   /// Updates every parameter that has a gradient, in place; the others keep their value and their state. Either all are
   /// updated or, on an error (parameters on several devices), none.
+  /// Warns, once, if it can train nothing: none of the parameters has a gradient, or one belongs to nobody but the
+  /// optimizer (its module was replaced or is gone).
   virtual void step() = 0;
   void zero_grad();
   /// With lr and weight_decay filled in; both may be changed between steps, and parameters and whole groups appended
@@ -38,11 +40,14 @@ class Optimizer {
   /// negative or not finite, on a new parameter that cannot be trained, and where another tensor has taken a place (the
   /// state there is not its own).
   void check_groups();
+  /// For step(), after check_groups and before it holds parameters itself: the warnings.
+  void check_effect();
   const char* name_;
   std::vector<ParameterGroup> groups_;
 
  private:
   std::vector<std::vector<Tensor>> known_;  // the groups' parameters that were checked
+  bool warned_ = false;
 };
 
 }  // namespace tutti::optim

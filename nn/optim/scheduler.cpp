@@ -68,19 +68,43 @@ Schedule chained(Schedule first, int64_t steps, Schedule second) {
 
 Scheduler::Scheduler(Optimizer& optimizer, Schedule schedule) : optimizer_(optimizer), schedule_(std::move(schedule)) {
   if (!schedule_) throw ValueError("Scheduler: the schedule is empty");
-  for (const ParameterGroup& group : optimizer_.groups()) initial_.push_back(group.lr);
+  follow();
   apply();
 }
 
 void Scheduler::step() {
+  follow();
   ++step_;
   apply();
+}
+
+/// Notices what happened to the groups since the last time; on an error nothing has changed.
+void Scheduler::follow() {
+  const auto& groups = optimizer_.groups();
+  auto base = base_;
+  base.resize(groups.size());
+  std::vector<const void*> members(groups.size());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    members[i] = groups[i].parameters.empty() ? nullptr : groups[i].parameters[0].impl();
+    const double lr = groups[i].lr;
+    if (i >= members_.size() || members[i] != members_[i])
+      base[i] = lr;
+    else if (lr != last_[i] && factor_ == 0)
+      throw ValueError(message("Scheduler: the rate of group ", i, " was set to ", lr,
+                               " while the schedule's factor is 0, so that nothing would be left of it; set "
+                               "base_lrs() instead"));
+    else if (lr != last_[i])
+      base[i] = lr / factor_;
+  }
+  base_ = std::move(base);
+  members_ = std::move(members);
 }
 
 void Scheduler::apply() {
   factor_ = schedule_(step_);
   auto& groups = optimizer_.groups();
-  for (size_t i = 0; i < initial_.size() && i < groups.size(); ++i) groups[i].lr = initial_[i] * factor_;
+  last_.resize(groups.size());
+  for (size_t i = 0; i < groups.size(); ++i) last_[i] = groups[i].lr = base_[i] * factor_;
 }
 
 }  // namespace tutti::optim

@@ -24,19 +24,28 @@ Schedule linear_warmup(int64_t steps);
 /// `first` for `steps` steps, then `second`, which starts at its own step 0.
 Schedule chained(Schedule first, int64_t steps, Schedule second);
 
-/// Sets every group's rate to its initial rate times the schedule's factor: at once for the first step, then at each
-/// step().
+/// Sets every group's rate to its base rate times the schedule's factor: at once for the first step, then at each
+/// step(). The base rate is the one that the group has when the scheduler first sees it: at construction or, for groups
+/// that were appended or replaced since, at the next step(). A rate that somebody else has set since (the user, another
+/// scheduler) is the rate at the factor of that time, and is scheduled on from there: the base rate becomes rate /
+/// factor.
 class Scheduler {
  public:
   Scheduler(Optimizer& optimizer, Schedule schedule);
-  void step();  ///< after optimizer.step()
+  /// After optimizer.step(). ValueError if a rate was set while the factor was 0, since nothing would be left of it
+  /// (change base_lrs() instead).
+  void step();
   double factor() const { return factor_; }
+  /// One for each group that was seen; what is written here counts from the next step().
+  std::vector<double>& base_lrs() { return base_; }
 
  private:
+  void follow();
   void apply();
   Optimizer& optimizer_;
   Schedule schedule_;
-  std::vector<double> initial_;
+  std::vector<double> base_, last_;   // per group; the rate that apply() gave it
+  std::vector<const void*> members_;  // its first parameter: says whether it is still the group that was seen
   int64_t step_ = 0;
   double factor_ = 1;
 };

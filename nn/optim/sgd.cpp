@@ -23,6 +23,7 @@ SGD::SGD(std::vector<ParameterGroup> groups, SGDOptions options)
 void SGD::step() {
   check_groups();
   const no_grad off;
+  check_effect();
   SlotList slots(name_);
   std::vector<std::pair<const ParameterGroup*, Tensor*>> owners;
   velocity_.resize(groups_.size());

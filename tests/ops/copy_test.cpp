@@ -167,3 +167,18 @@ TEST_CASE("copies: second derivatives, and the same bits on any number of thread
   }
   set_num_threads(0);
 }
+
+TEST_CASE("copy_: values that require a gradient are refused while recording") {
+  const Tensor target = zeros({2});
+  const Tensor x = ones({2}).requires_grad_();
+  for (const Tensor& values : {x, x * 2.0, slice(x, 0, 0, 1)})
+    REQUIRE_THROWS_WITH(copy_(target, values),
+                        "copy_: the values require a gradient, which is lost in an in-place copy; detach() them, use "
+                        "no_grad or an out-of-place operation");
+  CHECK(target.at({0}) == 0);
+  copy_(target, x.detach());
+  CHECK(target.at({0}) == 1);
+  const no_grad off;
+  copy_(target, x * 2.0);
+  CHECK(target.at({0}) == 2);
+}

@@ -193,3 +193,13 @@ TEST_CASE("malformed losses say what is wrong") {
   REQUIRE_THROWS_WITH(binary_cross_entropy_with_logits(x, zeros({2, 1})),
                       "binary_cross_entropy_with_logits: shapes [2, 3] and [2, 1] of x and target differ");
 }
+
+TEST_CASE("cross_entropy: a weight that wants a gradient, which is not computed, is refused while recording") {
+  const Tensor logits = ones({2, 3}).requires_grad_(), target = Tensor::from({0, 2}, {2}, DType::int64);
+  const Tensor weight = ones({3}).requires_grad_();
+  REQUIRE_THROWS_WITH(cross_entropy(logits, target, {.weight = weight}),
+                      "cross_entropy: the weight's gradient is not computed; pass weight.detach()");
+  CHECK(cross_entropy(logits, target, {.weight = weight.detach()}).requires_grad());
+  const no_grad off;
+  CHECK(cross_entropy(logits, target, {.weight = weight}).item() > 1);
+}

@@ -19,7 +19,7 @@ may() {
 }
 core='core/(detail/)?[a-z0-9_]+\.h|config\.h'
 contract='backends/contract/[a-z0-9_]+\.h'
-autograd='autograd/[a-z0-9_]+\.h'
+autograd='autograd/(detail/)?[a-z0-9_]+\.h'
 ops='ops/(detail/)?[a-z0-9_]+\.h'
 nn='nn/([a-z0-9_]+/)*[a-z0-9_]+\.h'
 may core "$core"

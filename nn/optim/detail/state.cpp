@@ -1,5 +1,6 @@
 #include "tutti/nn/optim/detail/state.h"
 
+#include "tutti/core/error.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
 
@@ -9,6 +10,9 @@ void keep_state(Tensor& state, const Tensor& p) {
   const DType dtype = p.dtype() == DType::float64 ? DType::float64 : DType::float32;
   if (!state.defined())
     state = zeros(p.shape(), {.dtype = dtype, .device = p.device()});
+  else if (!(state.shape() == p.shape()))
+    throw ShapeError(
+        message("an optimizer's state of shape ", state.shape(), " does not fit its parameter's ", p.shape()));
   else if (state.dtype() != dtype || state.device() != p.device())
     state = to(to(state, p.device()), dtype);
 }

@@ -21,6 +21,11 @@ data::TensorDataset numbers(int64_t n) {
   return {reshape(x, {n, 1}), mul(x, 10)};
 }
 
+template <class T>
+concept can_begin = requires(T&& loader) {
+  std::forward<T>(loader).begin();
+};
+
 std::vector<std::vector<double>> epoch(data::Loader& loader) {
   std::vector<std::vector<double>> batches;
   for (auto& [input, label] : loader) {
@@ -175,4 +180,24 @@ TEST_CASE("Loader: an epoch has the samples that there were when it began") {
   int batches = 0;
   for (auto& batch : loader) batches += static_cast<int>(batch.input.numel());
   CHECK(batches == 4);
+}
+
+TEST_CASE("Loader: a temporary data set, and an iterator of a temporary loader, do not compile") {
+  using data::Loader;
+  using data::TensorDataset;
+  STATIC_REQUIRE(std::is_constructible_v<Loader, TensorDataset&, data::LoaderOptions>);
+  STATIC_REQUIRE(std::is_constructible_v<Loader, const TensorDataset&>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Loader, TensorDataset, data::LoaderOptions>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Loader, TensorDataset>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Loader, const TensorDataset>);
+  STATIC_REQUIRE_FALSE(can_begin<Loader>);
+  STATIC_REQUIRE(can_begin<Loader&>);
+}
+
+TEST_CASE("TensorDataset: tensors that require a gradient are refused, since batches do not carry it") {
+  const Tensor x = ones({3, 2}).requires_grad_();
+  REQUIRE_THROWS_WITH(data::TensorDataset(x, zeros({3})),
+                      "TensorDataset: input of shape [3, 2] requires a gradient, which its batches do not carry; "
+                      "detach() it");
+  REQUIRE_THROWS_AS(data::TensorDataset(zeros({3}), x * 2.0), AutogradError);
 }

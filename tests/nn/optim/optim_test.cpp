@@ -314,15 +314,25 @@ TEST_CASE("clip_grad_norm and clip_grad_value: NaN is an error before anything i
     const Tensor a = leaf({0, 0}), b = leaf({0});
     a.set_grad(full({2}, 5));
     b.set_grad(full({1}, nan));
-    REQUIRE_THROWS_WITH(optim::clip_grad_norm({a, b}, 1), "clip_grad_norm: a gradient is NaN");
-    REQUIRE_THROWS_WITH(optim::clip_grad_value({a, b}, 1), "clip_grad_value: a gradient is NaN");
+    REQUIRE_THROWS_WITH(optim::clip_grad_norm({a, b}, 1),
+                        "clip_grad_norm: the gradient of parameter 1 of shape [1] is NaN at [0]");
+    REQUIRE_THROWS_WITH(optim::clip_grad_value({a, b}, 1),
+                        "clip_grad_value: the gradient of parameter 1 of shape [1] is NaN at [0]");
+    const std::vector<optim::NamedParameter> named{{"head.weight", a}, {"head.bias", b}};
+    REQUIRE_THROWS_WITH(optim::clip_grad_norm(named, 1),
+                        "clip_grad_norm: the gradient of parameter 1, head.bias, of shape [1] is NaN at [0]");
+    REQUIRE_THROWS_WITH(optim::clip_grad_value(named, 1),
+                        "clip_grad_value: the gradient of parameter 1, head.bias, of shape [1] is NaN at [0]");
     CHECK(a.grad().at({0}) == 5);
     b.set_grad(full({1}, -inf));
-    REQUIRE_THROWS_WITH(optim::clip_grad_norm({a, b}, 1), "clip_grad_norm: a gradient is infinite");
+    REQUIRE_THROWS_WITH(optim::clip_grad_norm({a, b}, 1),
+                        "clip_grad_norm: the gradient of parameter 1 of shape [1] is infinite at [0]");
     CHECK(a.grad().at({0}) == 5);
     optim::clip_grad_value({a, b}, 2);
     CHECK(a.grad().at({1}) == 2);
     CHECK(b.grad().item() == -2);
+    CHECK(optim::clip_grad_norm(named, 1) == Approx(std::sqrt(12.0)));
+    CHECK(b.grad().item() == Approx(-2 / std::sqrt(12.0)));
   });
   REQUIRE_THROWS_WITH(optim::clip_grad_norm({}, -1), "clip_grad_norm: max_norm is -1; it must be at least 0");
   REQUIRE_THROWS_WITH(optim::clip_grad_value({}, std::nan("")), "clip_grad_value: limit is nan; it must be at least 0");

@@ -65,3 +65,60 @@ TEST_CASE("Scheduler: the first step runs at a quarter of the base rate in a war
   CHECK(a.item() == Approx(-2.8));
   REQUIRE_THROWS_WITH(Scheduler(optimizer, nullptr), "Scheduler: the schedule is empty");
 }
+
+TEST_CASE("Scheduler: groups that were appended or replaced are scheduled from their own rates") {
+  const auto leaf = [] { return zeros({1}).requires_grad_(); };
+  const Tensor a = leaf(), b = leaf(), c = leaf();
+  SGD optimizer({a}, {.lr = 1});
+  auto& groups = optimizer.groups();
+  Scheduler schedule(optimizer, linear_warmup(4));
+  groups.push_back({.parameters = {b}, .lr = 8, .weight_decay = 0});
+  schedule.step();
+  CHECK(groups[0].lr == 0.5);
+  CHECK(groups[1].lr == 4);
+  groups.pop_back();
+  groups.push_back({.parameters = {c}, .lr = 100, .weight_decay = 0});
+  schedule.step();
+  CHECK(groups[0].lr == 0.75);
+  CHECK(groups[1].lr == 75);
+  CHECK(schedule.base_lrs() == std::vector<double>{1, 100});
+  groups.pop_back();
+  schedule.step();
+  CHECK(groups[0].lr == 1);
+  CHECK(schedule.base_lrs() == std::vector<double>{1});
+}
+
+TEST_CASE("Scheduler: a rate that somebody sets is scheduled on from there") {
+  Tensor a = zeros({1}).requires_grad_();
+  SGD optimizer({a}, {.lr = 1});
+  double& lr = optimizer.groups()[0].lr;
+  Scheduler warm(optimizer, linear_warmup(4));
+  warm.step();
+  CHECK(lr == 0.5);
+  lr = 0.25;
+  warm.step();
+  CHECK(lr == 0.375);  // half of what it would be
+  warm.base_lrs()[0] = 4;
+  warm.step();
+  CHECK(lr == 4);
+
+  // Two schedulers of one optimizer multiply.
+  lr = 1;
+  Scheduler first(optimizer, step_decay(1, 0.5)), second(optimizer, constant(0.25));
+  first.step();
+  second.step();
+  CHECK(lr == 0.125);
+  first.step();
+  second.step();
+  CHECK(lr == 0.0625);
+
+  lr = 1;
+  Scheduler ends(optimizer, cosine(1));
+  ends.step();
+  CHECK(lr == 0);
+  lr = 0.1;
+  REQUIRE_THROWS_WITH(ends.step(),
+                      "Scheduler: the rate of group 0 was set to 0.1 while the schedule's factor is 0, so that nothing "
+                      "would be left of it; set base_lrs() instead");
+  CHECK(lr == 0.1);
+}
