@@ -11,7 +11,8 @@
 
 namespace tutti {
 
-/// What grad() walks: the nodes that lead to one of its inputs. No other is run, freed or written.
+/// What grad() walks: the nodes that lead to one of its inputs. No other is run, freed or written. They are known by
+/// number: a checkpoint's second graph is freed on the way, and the next one's nodes may lie at the same addresses.
 class Plan {
  public:
   struct Place {
@@ -21,12 +22,13 @@ class Plan {
 
   Plan(const std::vector<Tensor>& inputs, std::vector<Tensor>& results) : inputs_(inputs), results_(results) {
     for (const Tensor& x : inputs) {
-      places_[x.impl()->node.get()].input = true;
+      places_[x.impl()->node->sequence].input = true;
       lowest_ = std::min(lowest_, x.impl()->node->sequence);
     }
   }
   const Place* find(const Node* node) const {
-    const auto at = places_.find(node);
+    if (!node) return nullptr;
+    const auto at = places_.find(node->sequence);
     return at == places_.end() ? nullptr : &at->second;
   }
   /// Adds the places that can be reached from a node.
@@ -35,7 +37,7 @@ class Plan {
     while (!stack.empty()) {
       const Node* node = stack.back();
       stack.pop_back();
-      if (node->sequence < lowest_ || !seen_.insert(node).second) continue;
+      if (node->sequence < lowest_ || !seen_.insert(node->sequence).second) continue;
       found.push_back(node);
       for (int i = 0; i < node->edge_count; ++i)
         if (const Node* next = node->edges[i].node.get()) stack.push_back(next);
@@ -44,7 +46,7 @@ class Plan {
     for (const Node* node : found) {
       bool passes = node->kind == Node::Kind::recompute;  // nobody knows yet what it reads
       for (int i = 0; i < node->edge_count && !passes; ++i) passes = find(node->edges[i].target().get());
-      if (passes) places_[node].passes = true;
+      if (passes) places_[node->sequence].passes = true;
     }
   }
   /// The gradient of an output of a place is complete (or, of a leaf, has grown).
@@ -59,8 +61,8 @@ class Plan {
   const std::vector<Tensor>& inputs_;
   std::vector<Tensor>& results_;
   uint64_t lowest_ = UINT64_MAX;
-  std::unordered_map<const Node*, Place> places_;
-  std::unordered_set<const Node*> seen_;
+  std::unordered_map<uint64_t, Place> places_;
+  std::unordered_set<uint64_t> seen_;
 };
 
 bool Saved::wants(int input) const {

@@ -8,6 +8,7 @@
 #include "tutti/backends/contract/reduce.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/arithmetic.h"
+#include "tutti/ops/detail/unchanged.h"
 #include "tutti/ops/shape.h"
 
 namespace tutti {
@@ -44,7 +45,7 @@ Tensor mean(const Tensor& x, const Dims& axes, bool keepdim) {
 
 Tensor sum_to(const Tensor& x, const Dims& shape) {
   check_defined("sum_to", "x", x);
-  if (x.shape() == shape) return x;
+  if (x.shape() == shape) return detail::unchanged(x);
   const int lead = x.rank() - shape.n;
   bool fits = lead >= 0;
   Dims axes;

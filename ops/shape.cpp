@@ -7,6 +7,7 @@
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/copy.h"
+#include "tutti/ops/detail/unchanged.h"
 
 namespace tutti {
 namespace {
@@ -71,7 +72,7 @@ bool view_strides(const Tensor& x, const Dims& shape, Dims& strides) {
 Tensor reshape(const Tensor& x, const Dims& shape) {
   check_defined("reshape", "x", x);
   const Dims to = resolve(x, shape);
-  if (to == x.shape()) return x;
+  if (to == x.shape()) return detail::unchanged(x);
   Dims strides;
   if (!view_strides(x, to, strides)) return reshape(clone(x), to);
   return with_grad("reshape", view(x, to, strides, x.impl()->offset), {x},
@@ -147,7 +148,7 @@ Tensor unsqueeze(const Tensor& x, int64_t axis) {
 Tensor squeeze(const Tensor& x, int64_t axis) {
   check_defined("squeeze", "x", x);
   const int at = normalize_dim("squeeze", axis, x);
-  if (x.rank() == 0) return x;
+  if (x.rank() == 0) return detail::unchanged(x);
   if (x.shape()[at] != 1)
     throw ShapeError(message("squeeze: axis ", axis, " of shape ", x.shape(), " has size ", x.shape()[at], ", not 1"));
   Dims shape, strides;
@@ -168,7 +169,7 @@ Tensor squeeze(const Tensor& x) {
     shape.push(x.shape()[i]);
     strides.push(x.strides()[i]);
   }
-  if (shape.n == x.rank()) return x;
+  if (shape.n == x.rank()) return detail::unchanged(x);
   return with_grad("squeeze", view(x, shape, strides, x.impl()->offset), {x},
                    [from = x.shape()](Saved&, const Tensor& dy) { return Grads{reshape(dy, from)}; });
 }
@@ -185,7 +186,7 @@ Tensor expand(const Tensor& x, const Dims& shape) {
       throw ShapeError(message("expand: shape ", x.shape(), " does not broadcast to ", shape, " at axis ", i));
     strides[i] = i < extra || from != to[i] ? 0 : x.strides()[i - extra];
   }
-  if (to == x.shape()) return x;
+  if (to == x.shape()) return detail::unchanged(x);
   return with_grad("expand", view(x, to, strides, x.impl()->offset), {x},
                    [](Saved&, const Tensor& dy) { return Grads{dy}; });  // the engine sums it to x's shape
 }

@@ -8,6 +8,7 @@
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/create.h"
+#include "tutti/ops/detail/unchanged.h"
 #include "tutti/ops/join.h"
 #include "tutti/ops/shape.h"
 
@@ -53,7 +54,7 @@ Tensor slice(const Tensor& x, int64_t axis, int64_t begin, int64_t end, int64_t 
   const auto trim = [size](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + size : p, 0, size); };
   const int64_t first = trim(begin), last = std::max(first, trim(end));
   const int64_t count = last > first ? (last - first - 1) / step + 1 : 0;
-  if (count == size) return x;
+  if (count == size) return detail::unchanged(x);
   return with_grad("slice", part(x, dim, first, count, step), {x}, [dim, first, step, size](Saved&, const Tensor& dy) {
     return Grads{place(dy, dim, first, step, size)};
   });

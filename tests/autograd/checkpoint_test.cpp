@@ -139,3 +139,24 @@ TEST_CASE("checkpoint: what is refused", "[checkpoint]") {
   REQUIRE_THROWS_WITH(z.backward(Tensor::from({1, 1}, {2}, DType::float64)),
                       "checkpoint: a tensor saved for its gradient (shape [2]) was changed in place before backward");
 }
+
+TEST_CASE("checkpoint: grad through many of them loses nothing", "[checkpoint]") {
+  // The graph that one checkpoint's second run made is freed before the next one's is made, at the same addresses.
+  for (const bool create_graph : {false, true}) {
+    INFO("create_graph " << create_graph);
+    std::vector<Tensor> weights;
+    Tensor x = full({3}, 1.5), loss = full({}, 0);
+    for (int i = 0; i < 20; ++i) {
+      weights.push_back(full({3}, 1 + 0.01 * i).requires_grad_());
+      x = checkpoint([](const List& in) { return tanh(mul(square(in[0]), in[1])); }, {x, weights.back()});
+      loss = add(loss, sum(checkpoint([](const List& in) { return square(mul(in[0], in[1])); }, {x, weights[0]})));
+    }
+    const auto got = grad({loss}, weights, {}, {.retain_graph = true, .create_graph = create_graph});
+    loss.backward();
+    for (size_t i = 0; i < weights.size(); ++i) {
+      INFO("weight " << i);
+      REQUIRE(got[i].defined());
+      check_identical(got[i], weights[i].grad());
+    }
+  }
+}
