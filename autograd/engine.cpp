@@ -115,7 +115,7 @@ Tensor fitted(const char* op, int input, const Edge& edge, Tensor g) {
 
 /// The leaf may have changed since the op ran (Module::to): it takes what set_grad would take.
 void check_leaf(const char* op, int input, const Leaf& leaf, const Tensor& g) {
-  if (g.dtype() == leaf.dtype && g.device() == leaf.device && g.shape() == leaf.shape) return;
+  if (g.dtype() == leaf.dtype && g.device() == leaf.device) return;  // its shape, which fitted() gave g, is fixed
   throw AutogradError(message(op, ": the gradient of input ", input, " is ", g.dtype(), " of shape ", g.shape(), " on ",
                               g.device(), ", but the leaf has become ", leaf.dtype, " of shape ", leaf.shape, " on ",
                               leaf.device, " since (a module moved or converted between forward and backward?)"));

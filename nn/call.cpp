@@ -24,10 +24,10 @@ std::string type_name(const Module& module) {
 
 }  // namespace
 
-Call::Call(const Module& module)
-    : module_(module),
-      first_(!outer() && !module.flags_.looked_over.load(std::memory_order_relaxed) && grad_mode()),
-      from_(first_ ? tutti::detail::next_sequence() : 0) {}
+Call::Call(const Module& module) : module_(module) {
+  if (!outer() && !module.flags_.looked_over.load(std::memory_order_relaxed) && grad_mode())
+    watch_ = std::make_unique<Watch>(Watch{tutti::detail::next_sequence()});
+}
 
 // Modules are the only callers that there are.
 std::string Call::path() const {
@@ -38,13 +38,13 @@ std::string Call::path() const {
 }
 
 void Call::give(const Tensor& x) {
-  if (x.defined() && x.requires_grad()) given_.push_back(x.impl()->node.get());
+  if (x.defined() && x.requires_grad()) watch_->given.push_back(x.impl()->node.get());
 }
 
 void Call::look_over(const Tensor& result) const {
   if (!result.defined() || !result.requires_grad()) return;  // another time, when something is trained
   module_.flags_.looked_over.store(true, std::memory_order_relaxed);
-  std::set<const Node*> seen(given_.begin(), given_.end());
+  std::set<const Node*> seen(watch_->given.begin(), watch_->given.end());
   for (const auto& [name, p] : module_.named_parameters()) seen.insert(p.impl()->node.get());
   std::vector<std::shared_ptr<Node>> stack;
   const auto visit = [&](std::shared_ptr<Node> node, const char* op) {
@@ -55,7 +55,7 @@ void Call::look_over(const Tensor& result) const {
       warn_once("children " + type,
                 message(type, ": forward uses a tensor of shape ", shape, " that requires a gradient (in ", op,
                         ") and that children() does not name: parameters(), state_dict() and to() do not reach it"));
-    } else if (node->sequence >= from_) {
+    } else if (node->sequence >= watch_->from) {
       stack.push_back(std::move(node));
     }
   };

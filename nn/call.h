@@ -1,6 +1,7 @@
 // A module's call: what Module::scope keeps while forward runs. It places errors and graph nodes, and looks over the
 // first recorded call for parameters that children() forgot.
 #pragma once
+#include <memory>
 #include <ranges>
 #include <type_traits>
 #include <vector>
@@ -19,7 +20,7 @@ class Call final : public tutti::detail::Caller {
   const Module& module() const { return module_; }
 
   /// Whether this call is to be looked over: the outermost, recorded, and the first such of its module.
-  bool first() const { return first_; }
+  bool first() const { return watch_ != nullptr; }
   /// Before: what is given from outside is nobody's forgotten member.
   template <class T>
   void given(const T& argument) {
@@ -35,11 +36,13 @@ class Call final : public tutti::detail::Caller {
   void look_over(const Tensor& result) const;
 
  private:
+  struct Watch {
+    uint64_t from;  // number of the first node that is this call's
+    std::vector<const Node*> given{};
+  };
   void give(const Tensor& x);
   const Module& module_;
-  bool first_;
-  uint64_t from_;  // number of the first node that is this call's
-  std::vector<const Node*> given_;
+  std::unique_ptr<Watch> watch_;  // null, in all calls but the first
 };
 
 }  // namespace tutti::nn
