@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -48,6 +49,15 @@ void write_file(const std::string& path, const std::string& text) {
   tutti::OutputFile file("write", path);
   file.write(text);
   file.commit();
+}
+
+void check_writable(const std::string& path) {
+  if (path.empty()) return;
+  const auto folder = std::filesystem::path(path).parent_path();
+  const std::string where = folder.empty() ? "." : folder.string();
+  if (std::filesystem::is_directory(path)) throw tutti::IoError(path + ": is a folder; expected the name of a file");
+  if (!std::filesystem::is_directory(where)) throw tutti::IoError(path + ": there is no folder " + where);
+  if (access(where.c_str(), W_OK) != 0) throw tutti::IoError(path + ": the folder " + where + " may not be written to");
 }
 
 int64_t status_bytes(const std::string& field) {

@@ -28,6 +28,10 @@ int run(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
 /// it.
 void write_file(const std::string& path, const std::string& text);
 
+/// IoError naming the file and what hinders unless it can be written there, as far as that can be told before: to be
+/// asked before the work, not after it. An empty path, for no file, is fine.
+void check_writable(const std::string& path);
+
 /// Bytes of a line of /proc/self/status ("VmRSS:", "VmHWM:"); 0 where there is none.
 int64_t status_bytes(const std::string& field);
 /// Restarts VmHWM, where the system can.

@@ -96,6 +96,7 @@ void train_all(const Options& o, HeadlineResult& f, examples::Progress& progress
 
 int compare(Options& o) {
   check(o.protocol);
+  examples::check_writable(o.json_file);
   set_fashion_folder(o.data);
   std::signal(SIGINT, [](int) {
     interrupted = 1;
@@ -155,7 +156,9 @@ int main(int argc, char** argv) {
   CLI::App* memory =
       app.add_subcommand("memory", "Measure one arm's memory in this process and print tensor and resident bytes");
   add_options(*memory, o);
-  memory->add_option("--arm", o.arm, "standard or grouped")->capture_default_str();
+  memory->add_option("--arm", o.arm, "standard or grouped")
+      ->check(CLI::IsMember({"standard", "grouped"}))
+      ->capture_default_str();
   CLI::App* claims = app.add_subcommand("claims", "Test every claim of the article and write the report");
   const auto run_claims = add_claims(*claims);
   return examples::run(app, argc, argv, [&] {

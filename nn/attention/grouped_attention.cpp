@@ -1,7 +1,6 @@
 #include "tutti/nn/attention/grouped_attention.h"
 
 #include <cmath>
-#include <limits>
 
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
@@ -9,9 +8,9 @@
 #include "tutti/nn/attention/cascade.h"
 #include "tutti/nn/init.h"
 #include "tutti/ops/arithmetic.h"
-#include "tutti/ops/compare.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
+#include "tutti/ops/detail/attention_dense.h"
 #include "tutti/ops/linear.h"
 #include "tutti/ops/shape.h"
 
@@ -73,8 +72,7 @@ Tensor tokens_for_gate(const Tensor& x, int64_t heads, const AttentionOptions& c
                 "of tokens for each sample, so a mask must hide the same keys from all queries and heads, ",
                 "as one of shape [", batch, ", 1, 1, ", tokens, "] does; or fixed groups (no candidates) ", "fit"));
   const Tensor keys = reshape(mask, {mask.rank() == 4 ? mask.size(0) : 1, mask.rank() > 0 ? mask.size(-1) : 1});
-  constexpr double hidden = -std::numeric_limits<double>::infinity();
-  return expand(mask.dtype() == DType::boolean ? keys : ne(keys, hidden), {keys.size(0), tokens});
+  return expand(shown(keys), {keys.size(0), tokens});
 }
 
 }  // namespace

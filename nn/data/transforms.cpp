@@ -7,6 +7,7 @@
 #include "tutti/core/check.h"
 #include "tutti/core/error.h"
 #include "tutti/core/philox.h"
+#include "tutti/nn/data/detail/images.h"
 #include "tutti/nn/option.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/copy.h"
@@ -14,18 +15,6 @@
 
 namespace tutti::data {
 namespace {
-
-/// A batch as images of rows: channels are rows of the same image.
-struct Images {
-  int64_t batch, channels, height, width;
-};
-Images images_of(const char* op, const Tensor& x) {
-  if (!x.defined()) throw ValueError(message(op, ": the batch is undefined"));
-  if (x.rank() != 3 && x.rank() != 4)
-    throw ShapeError(message(op, ": shape ", x.shape(), " is neither [B, H, W] nor [B, C, H, W]"));
-  if (x.device() != cpu) throw DeviceError(message(op, ": the batch is on ", x.device(), "; this runs on the CPU"));
-  return {x.size(0), x.rank() == 4 ? x.size(1) : 1, x.size(-2), x.size(-1)};
-}
 
 /// Uniform in [-most, most]; `word` is 32 random bits.
 int64_t offset_of(uint32_t word, int64_t most) {

@@ -54,6 +54,8 @@ Tensor sum_heads(const Tensor& x, int64_t group) {
 
 }  // namespace
 
+Tensor shown(const Tensor& mask) { return mask.dtype() == DType::boolean ? mask : ne(mask, -infinity); }
+
 Tensor visible_keys(const Visibility& visibility, int64_t begin, int64_t end, int64_t Tq, int64_t Tk, Device device) {
   const TensorOptions whole{.dtype = DType::float64, .device = device};  // exact for any number of tokens
   const Tensor query = unsqueeze(arange(static_cast<double>(begin), static_cast<double>(end), 1, whole), 1);
@@ -64,8 +66,7 @@ Tensor visible_keys(const Visibility& visibility, int64_t begin, int64_t end, in
     seen = logical_and(seen, expand_blocks(visibility.layout, visibility.block, begin, end, Tk));
   if (!visibility.mask.defined()) return seen;
   const bool by_query = visibility.mask.rank() >= 2 && visibility.mask.size(-2) > 1;
-  const Tensor mask = by_query ? slice(visibility.mask, -2, begin, end) : visibility.mask;
-  return logical_and(seen, mask.dtype() == DType::boolean ? mask : ne(mask, -infinity));
+  return logical_and(seen, shown(by_query ? slice(visibility.mask, -2, begin, end) : visibility.mask));
 }
 
 Tensor visible_keys(const Visibility& visibility, int64_t Tq, int64_t Tk, Device device) {

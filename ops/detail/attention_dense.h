@@ -13,6 +13,9 @@ struct Visibility {
   int64_t block = 0;
 };
 
+/// Where a mask shows a key, bool: itself if it is bool, else where it is not -inf.
+Tensor shown(const Tensor& mask);
+
 /// Which keys a query sees: bool, [Tq, Tk] or what the mask broadcasts it to.
 Tensor visible_keys(const Visibility& visibility, int64_t Tq, int64_t Tk, Device device);
 /// Of the queries [begin, end) alone.

@@ -83,6 +83,10 @@ int run(const Options& o) {
   }
   if (!o.only.empty() && !o.report.empty())
     throw tutti::ValueError("--report: a report is on all claims; leave --only away");
+  if (!o.report.empty()) {
+    std::filesystem::create_directories(o.report);
+    examples::check_writable(o.report + "/REPORT.md");
+  }
   examples::apply(o.program);
   const int threads = tutti::num_threads(), workers = o.workers > 0 ? o.workers : threads;
   const std::string machine = processor() + "; " + examples::environment();

@@ -1,7 +1,7 @@
 // Standard and grouped multi-head attention: the identities between them, what groups see, counts, starts, errors.
 #include <cmath>
 
-#include "support/op_test.h"
+#include "support/grouped_layer.h"
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
 #include "tutti/nn/attention/grouped_attention.h"
@@ -18,10 +18,7 @@
 
 using namespace tutti;
 using namespace tutti_test;
-using nn::AttentionScale;
-using nn::GroupedMultiHeadAttention;
 using nn::MultiHeadAttention;
-using nn::OutputProjection;
 
 namespace {
 
@@ -43,18 +40,6 @@ Tensor diagonal_of(const Tensor& dense, int64_t groups) {
 
 Tensor leaf(const Dims& shape, DType dtype, uint64_t seed) {
   return random_tensor(shape, dtype, seed).requires_grad_();
-}
-
-/// d(sum of group `of`'s results)/dx, summed over |.| per group of input channels.
-std::vector<double> reach(GroupedMultiHeadAttention& layer, int64_t of) {
-  const int64_t groups = layer.options().groups, c = layer.options().embed_dim, g = c / groups;
-  const Tensor x = leaf({2, 5, c}, DType::float64, 3);
-  const Tensor part = slice(layer(x), 2, of * g, (of + 1) * g);
-  part.backward(random_tensor(part.shape(), DType::float64, 4));
-  const auto v = x.grad().to_vector<double>();
-  std::vector<double> sums(static_cast<size_t>(groups));
-  for (size_t i = 0; i < v.size(); ++i) sums[i % static_cast<size_t>(c) / static_cast<size_t>(g)] += std::abs(v[i]);
-  return sums;
 }
 
 }  // namespace
@@ -138,9 +123,8 @@ TEST_CASE("attention layers: gradients stay in their group end to end where the 
                                                 {OutputProjection::none, 1, false},
                                                 {OutputProjection::dense, 4, false},
                                                 {OutputProjection::dense, 8, false}}) {
-    manual_seed(13);
-    GroupedMultiHeadAttention layer({.embed_dim = 16, .num_heads = heads, .groups = 4, .output = output});
-    layer.to(DType::float64);
+    GroupedMultiHeadAttention layer =
+        started_layer({.embed_dim = 16, .num_heads = heads, .groups = 4, .output = output}, 13);
     const auto sums = reach(layer, 1);
     INFO("output " << static_cast<int>(output) << ", heads " << heads);
     CHECK(sums[1] > 1e-3);

@@ -17,9 +17,7 @@ using namespace tutti_test;
 namespace {
 
 GroupedMultiHeadAttention made(Options options) {
-  manual_seed(22);
-  GroupedMultiHeadAttention layer(std::move(options));
-  layer.to(DType::float64);
+  GroupedMultiHeadAttention layer = started_layer(std::move(options), 22);
   if (layer.dynamic) {
     nn::init::normal_(layer.dynamic->bias, 0, 0.1);
     nn::init::normal_(layer.dynamic->gate.weight, 0, 3);

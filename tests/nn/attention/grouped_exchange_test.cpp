@@ -17,9 +17,7 @@ using namespace tutti_test;
 namespace {
 
 GroupedMultiHeadAttention made(Options options) {
-  manual_seed(21);
-  GroupedMultiHeadAttention layer(std::move(options));
-  layer.to(DType::float64);
+  GroupedMultiHeadAttention layer = started_layer(std::move(options), 21);
   nn::init::normal_(layer.bias, 0, 0.1);
   return layer;
 }
@@ -34,17 +32,6 @@ GroupedMultiHeadAttention plain_of(const GroupedMultiHeadAttention& layer, doubl
   copy_(plain.bias, mul(layer.bias, factor));
   plain.out = layer.out;
   return plain;
-}
-
-/// What group `to` of the result depends on, per group of input channels.
-std::vector<bool> seen_by(GroupedMultiHeadAttention& layer, int64_t to) {
-  const int64_t groups = layer.options().groups, c = layer.options().embed_dim, g = c / groups;
-  const Tensor x = values({2, 5, c}, 3).requires_grad_();
-  const Tensor part = slice(layer(x), 2, to * g, (to + 1) * g);
-  part.backward(values(part.shape(), 4));
-  std::vector<bool> seen;
-  for (int64_t i = 0; i < groups; ++i) seen.push_back(sum(abs(slice(x.grad(), 2, i * g, (i + 1) * g))).item() > 0);
-  return seen;
 }
 
 }  // namespace

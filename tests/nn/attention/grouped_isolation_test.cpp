@@ -14,17 +14,10 @@ using namespace tutti_test;
 
 namespace {
 
-/// A row for each group of outputs: whether it depends on each group of inputs, by the Jacobian (exact zeros or not).
-std::vector<std::vector<bool>> reach(GroupedMultiHeadAttention& layer) {
-  const int64_t groups = layer.options().groups, c = layer.options().embed_dim, g = c / groups;
-  std::vector<std::vector<bool>> rows(static_cast<size_t>(groups));
-  for (int64_t j = 0; j < groups; ++j) {
-    const Tensor x = leaf({2, 5, c}, 3);
-    const Tensor y = slice(layer(x), 2, j * g, (j + 1) * g);
-    y.backward(random_tensor(y.shape(), DType::float64, 4));
-    for (int64_t i = 0; i < groups; ++i)
-      rows[static_cast<size_t>(j)].push_back(sum(abs(slice(x.grad(), 2, i * g, (i + 1) * g))).item() > 0);
-  }
+/// A row for each group of outputs: the groups of inputs that it sees.
+std::vector<std::vector<bool>> seen_by_all(GroupedMultiHeadAttention& layer) {
+  std::vector<std::vector<bool>> rows;
+  for (int64_t i = 0; i < layer.options().groups; ++i) rows.push_back(seen_by(layer, i));
   return rows;
 }
 
@@ -61,7 +54,7 @@ TEST_CASE("grouped attention: which options keep groups apart end to end, and wh
   for (const auto& [name, o, isolated] : cases) {
     INFO(name);
     GroupedMultiHeadAttention layer = random_layer(o, 9);
-    CHECK((reach(layer) == apart) == isolated);
+    CHECK((seen_by_all(layer) == apart) == isolated);
   }
 }
 
