@@ -86,6 +86,9 @@ function(tutti_add_emulated_cuda target flavour)
   tutti_flavour_flags(flags ${flavour})
   if(flavour STREQUAL "recorded")
     list(APPEND flags -fsanitize=thread)  # its hooks are the recorder's; nothing is linked with it
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # which has no hook for x[i] = f() if f is not inlined
+      list(APPEND flags --param=max-inline-insns-auto=1000 --param=large-function-growth=10000 --param=inline-unit-growth=10000)
+    endif()
   endif()
   set_source_files_properties(${sources} PROPERTIES LANGUAGE CXX)
   set(objects ${target}_cuda)

@@ -101,7 +101,7 @@ void run_next() {
 }
 
 void thread_main() {
-  fiber_entered(host.fiber);
+  fiber_entered();
   for (;;) {
     body(body_parameters);
     Thread& me = *current;

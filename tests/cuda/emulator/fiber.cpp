@@ -84,9 +84,9 @@ void switch_fibers(Fiber& from, Fiber& to) {
   arrived(from, *came_from);
 }
 
-void fiber_entered(Fiber& from) {
+void fiber_entered() {
   Fiber fresh;
-  arrived(fresh, from);
+  arrived(fresh, *came_from);
 }
 
 }  // namespace emulator

@@ -23,7 +23,7 @@ struct Fiber {
 void start_fiber(Fiber& fiber, char* stack, size_t size, void (*entry)());
 /// Goes on in `to`; returns when somebody switches back to `from`, the running one.
 void switch_fibers(Fiber& from, Fiber& to);
-/// The first call in a new fiber. `from`: who switched to it.
-void fiber_entered(Fiber& from);
+/// The first call in a new fiber.
+void fiber_entered();
 
 }  // namespace emulator

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -130,6 +131,19 @@ bool of_no_interest(const void* p, bool write) {
          (p >= running.parameters && p < running.parameters_end);
 }
 
+/// GCC has no hook for `x[i] = f()` where f returns a class and is not inlined: then the value shows that it was
+/// written.
+bool still_filled(const char* p, size_t bytes) {
+  return std::all_of(p, p + bytes, [](char c) { return c == static_cast<char>(0xff); });
+}
+/// What ends shortly before the address.
+Shadow* just_before(const char* p) {
+  const auto next = shadows().upper_bound(p);
+  if (next == shadows().begin()) return nullptr;
+  Shadow& s = std::prev(next)->second;
+  return p < s.begin + s.bytes + 64 ? &s : nullptr;
+}
+
 enum class Kind { read, write, write_later, atomic };
 
 void access(const void* v, size_t bytes, Kind kind, const void* pc) {
@@ -138,6 +152,7 @@ void access(const void* v, size_t bytes, Kind kind, const void* pc) {
   const bool write = kind != Kind::read, atomic = kind == Kind::atomic, read = kind == Kind::read || atomic;
   if (of_no_interest(p, write)) return;
   Shadow* s = shadow_at(p);
+  if (!s) s = just_before(p);
   if (!s) {
     if (!write && in_constants(p)) return;
     accuse(std::string("kernel ") + (write ? "writes" : "reads") +
@@ -159,7 +174,7 @@ void access(const void* v, size_t bytes, Kind kind, const void* pc) {
                  name_of(other),
              pc);
     };
-    if (read && !s->initialised[i])
+    if (read && !s->initialised[i] && still_filled(p, bytes))
       accuse("read of uninitialised " + memory + ": offset " + std::to_string(i) + " of " + std::to_string(s->bytes),
              pc);
     if (!(atomic && c.atomic_write) && !ordered(c.write, now))

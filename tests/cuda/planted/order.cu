@@ -159,11 +159,12 @@ std::vector<Fault> order_faults() {
   const char* const divergent = "__syncthreads";
   return {
       {"missing barrier", barrier<Barrier::missing>, wrong, wrong, "read of uninitialised shared memory"},
-      {"barrier in a branch", barrier<Barrier::in_a_branch>, divergent, divergent, divergent},
+      {"barrier in a branch", barrier<Barrier::in_a_branch>, divergent, divergent,
+       "read of uninitialised shared memory"},
       {"barrier at two places", barrier<Barrier::at_two_places>, "divergent __syncthreads", "divergent __syncthreads",
        "divergent __syncthreads"},
       {"barrier after exits", barrier<Barrier::after_exits>, "exited", "exited", "exited"},
-      {"buffer used again too soon", reused_buffer, wrong, nullptr, race},
+      {"buffer used again too soon", reused_buffer, wrong, wrong, race},
       {"lost update", lost_update, nullptr, nullptr, race},
       {"atomicAdd into unzeroed memory", not_zeroed, wrong, wrong, "read of uninitialised device memory"},
       {"race between blocks", between_blocks, wrong, nullptr, race},

@@ -104,7 +104,7 @@ bool misaligned_wmma(bool right) {
 
 std::vector<Fault> warp_faults() {
   const char* const wrong = "wrong result";
-  const char* const exited = "does not exist or has exited";
+  const char* const exited = "exited";
   return {
       {"exchange without __syncwarp", no_syncwarp, wrong, wrong, "read of uninitialised shared memory"},
       {"shuffle after lanes have exited", shuffle_after_exit, exited, exited, exited},
