@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "emulator.h"
 #include "memory.h"
 #include "recorder.h"
 
@@ -95,6 +96,7 @@ bool valid(const Product& p) {
 }
 
 void run(const Product& p) {
+  ++counters().products;
   if (p.m == 0 || p.n == 0 || p.batches == 0) return;
   if (p.k > 0 &&
       (!inside("cuBLAS reads A", p.a, p.m, p.k, p.batches) || !inside("cuBLAS reads B", p.b, p.k, p.n, p.batches)))

@@ -248,7 +248,9 @@ int barrier(int predicate, Vote vote, Site site) {
 
 namespace {
 void only_synchronize(Lanes&) {}
+void only_converge(Lanes&) {}
 }  // namespace
+void converge(Site site) { collective(~0u, only_converge, nullptr, nullptr, 0, site); }
 void synchronize_warp(unsigned mask, Site site) { collective(mask, only_synchronize, nullptr, nullptr, 0, site); }
 
 void collective(unsigned mask, WarpFunction function, const void* in, void* out, int parameter, Site site) {

@@ -27,6 +27,9 @@ void collective(unsigned mask, WarpFunction function, const void* in, void* out,
 /// A collective that orders memory, too: what lanes wrote before it, lanes of the mask see after it.
 void synchronize_warp(unsigned mask, Site site);
 
+/// Waits for the lanes and orders nothing, as the matrix functions do.
+void converge(Site site);
+
 int lane();
 
 /// Ends the launch with a fault that names this block and thread.

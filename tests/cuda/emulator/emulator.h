@@ -33,6 +33,7 @@ void clear_report();
 
 struct Counters {
   uint64_t launches = 0;     ///< kernels started, those of graphs included
+  uint64_t products = 0;     ///< of cuBLAS and cuBLASLt, which are kernels, too
   uint64_t graphs = 0;       ///< cudaGraphLaunch: one call of the host, however many kernels
   uint64_t host_waits = 0;   ///< calls that wait for the device: synchronize, copies to pageable memory, cudaFree
   uint64_t copies = 0;       ///< cudaMemcpy of all kinds

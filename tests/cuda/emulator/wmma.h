@@ -10,7 +10,6 @@
 #include <type_traits>
 
 #include "block.h"
-#include "warp.h"
 
 namespace nvcuda::wmma {
 
@@ -79,7 +78,7 @@ EMULATOR_SILENT void check(const T* p, unsigned pitch, emulator::Site site) {
 template <class F, class T>
 void load(F& f, const T* p, unsigned pitch, bool by_columns, emulator::Site site) {
   check(p, pitch, site);
-  __syncwarp(~0u, site);
+  emulator::converge(site);
   for (int i = 0; i < F::num_elements; ++i) {
     const unsigned e = static_cast<unsigned>(F::at(emulator::lane(), i)), r = e / F::columns, c = e % F::columns;
     f.x[i] = by_columns ? p[c * pitch + r] : p[r * pitch + c];
@@ -101,7 +100,7 @@ template <int m, int n, int k, class T>
 void store_matrix_sync(T* p, const fragment<accumulator, m, n, k, T>& f, unsigned pitch, layout_t layout,
                        EMULATOR_SITE) {
   emulated::check(p, pitch, site);
-  __syncwarp(~0u, site);
+  emulator::converge(site);
   using F = fragment<accumulator, m, n, k, T>;
   for (int i = 0; i < F::num_elements; ++i) {
     const unsigned e = static_cast<unsigned>(F::at(emulator::lane(), i)), r = e / F::columns, c = e % F::columns;

@@ -48,6 +48,7 @@ TEST_CASE("cuBLAS: transposes, batches, alpha and beta", "[cuda]") {
   const auto a = numbers(m * k * batches, 1), b = numbers(k * n * batches, 2), c = numbers(m * n * batches, 3);
   const DeviceArray<float> da(a, stream), db(b, stream);
   const float alpha = 2, beta = -1;
+  const auto products = emulator::counters().products;
   for (const bool ta : {false, true})
     for (const bool tb : {false, true}) {
       CAPTURE(ta, tb);
@@ -66,6 +67,7 @@ TEST_CASE("cuBLAS: transposes, batches, alpha and beta", "[cuda]") {
       }
     }
   CHECK(emulator::report() == "");
+  CHECK(emulator::counters().products == products + 4);
   // A leading dimension that is too short; a product that runs over the end of its buffer.
   const DeviceArray<float> small(3);
   CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, da.data(), m - 1, db.data(), k, &beta,

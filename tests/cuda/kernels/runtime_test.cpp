@@ -1,5 +1,6 @@
 // The emulated runtime: streams, events, memory in the order of a stream, devices, limits, graphs, and what it counts.
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "cuda/device_array.h"
@@ -228,6 +229,21 @@ TEST_CASE("a captured step runs again and again", "[cuda]") {
   ok(cudaEventDestroy(fork));
   ok(cudaEventDestroy(join));
   fault();
+}
+
+TEST_CASE("several host threads, each with a stream", "[cuda]") {
+  std::vector<std::thread> threads;
+  std::vector<float> results(4);
+  for (size_t i = 0; i < results.size(); ++i)
+    threads.emplace_back([&, i] {
+      const StreamOwner stream;
+      const DeviceArray<float> x(ones, stream);
+      for (size_t k = 0; k < 10 * (i + 1); ++k) kernels::add(x.data(), 1, 100, stream);
+      results[i] = x.to_host(stream)[99];
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(results == std::vector<float>{11, 21, 31, 41});
+  CHECK(fault() == "");
 }
 
 TEST_CASE("a fault that host code makes is named once and the host goes on", "[cuda]") {

@@ -100,6 +100,23 @@ bool misaligned_wmma(bool right) {
   return s.result()[31] == 3;
 }
 
+/// The matrix functions wait for the lanes and do not order memory.
+template <bool right>
+__global__ void unordered_wmma_kernel(const float* x, float* y) {
+  using namespace nvcuda;
+  SHARED_ALIGNED(32, float, tile, [256]);
+  for (int i = static_cast<int>(threadIdx.x); i < 256; i += 32) tile[i] = x[0];
+  if (right) __syncwarp();
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> f;
+  wmma::load_matrix_sync(f, tile, 16, wmma::mem_row_major);
+  y[threadIdx.x] = f.x[0];
+}
+bool wmma_without_syncwarp(bool right) {
+  Setup s(32);
+  start(right, BOTH(unordered_wmma_kernel), 1, 32, 0, s.stream, s.x.data(), s.y.data());
+  return s.result()[31] == 1;
+}
+
 }  // namespace
 
 std::vector<Fault> warp_faults() {
@@ -111,6 +128,7 @@ std::vector<Fault> warp_faults() {
       {"shuffle in a branch", shuffle_in_branch, exited, exited, exited},
       {"shuffle from outside the mask", shuffle_from_outside_mask, wrong, wrong, wrong},
       {"ldmatrix with a bad pitch", misaligned_ldmatrix, "ldmatrix: a row", "ldmatrix: a row", "ldmatrix: a row"},
+      {"wmma load without __syncwarp", wmma_without_syncwarp, nullptr, nullptr, "race (read after write)"},
       {"wmma on 16 bytes", misaligned_wmma, "not aligned to 32 bytes", "not aligned to 32 bytes",
        "not aligned to 32 bytes"},
   };
