@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -48,7 +49,7 @@ Config from_environment() {
     if (c.order == Order::random) c.seed = std::strtoull(order, nullptr, 10);
   }
   if (const char* eager = std::getenv("TUTTI_EMULATOR_EAGER")) c.lazy = std::strcmp(eager, "1") != 0;
-  if (const char* devices = std::getenv("TUTTI_EMULATOR_DEVICES")) c.devices = std::atoi(devices);
+  if (const char* devices = std::getenv("TUTTI_EMULATOR_DEVICES")) c.devices = std::clamp(std::atoi(devices), 0, 8);
   return c;
 }
 
