@@ -1,0 +1,239 @@
+#include "memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <iterator>
+#include <map>
+
+#include "recorder.h"
+#include "report.h"
+#include "running.h"
+#include "sanitizer.h"
+
+namespace emulator {
+namespace {
+
+constexpr size_t arena_bytes = size_t{16} << 30;  // of addresses; memory only where it is touched
+constexpr size_t alignment = 256;                 // what cudaMalloc promises
+constexpr size_t quarantine_bytes = size_t{64} << 20;
+constexpr int most_devices = 8;
+
+struct Arena {
+  char* begin = nullptr;
+  size_t used = 0;
+  size_t in_use = 0;
+  int opened = 0;
+  std::multimap<size_t, char*> holes;               // by size
+  std::deque<std::pair<char*, size_t>> quarantine;  // freed, not handed out again yet
+  size_t in_quarantine = 0;
+};
+struct Record {
+  size_t bytes;
+  int device;
+  bool live;
+  bool part;  // of a divided segment
+};
+struct State {
+  Arena arenas[most_devices];
+  std::map<char*, Record> blocks;
+  std::map<char*, Record> segments;  // divided ones
+};
+State& state() {
+  static State& one = *new State;
+  return one;
+}
+
+// Between two blocks stay at least 256 bytes that nobody may touch; every second multiple of 256, so that nobody comes
+// to rely on more.
+size_t stride_of(size_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment / (2 * alignment) * (2 * alignment) + 2 * alignment;
+}
+
+void protect(Arena& arena, int how) {
+  if (arena.used) mprotect(arena.begin, (arena.used + 4095) / 4096 * 4096, how);
+}
+Arena& arena_of(int device) {
+  Arena& arena = state().arenas[device];
+  if (!arena.begin) {
+    void* p = mmap(nullptr, arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) fail("the emulator cannot have addresses for device memory", Site::here());
+    arena.begin = static_cast<char*>(p);
+  }
+  return arena;
+}
+void fill(char* p, size_t n) {
+  const Open open(every_device);
+  allow_memory(p, n);
+  std::memset(p, 0xff, n);
+}
+
+}  // namespace
+
+void* take_address(int device, size_t bytes) {
+  Arena& arena = arena_of(device);
+  if (arena.in_use + bytes > config().memory) return nullptr;
+  const size_t stride = stride_of(bytes);
+  char* p;
+  if (const auto hole = arena.holes.find(stride); hole != arena.holes.end()) {
+    p = hole->second;
+    arena.holes.erase(hole);
+  } else {
+    if (arena.used + stride + alignment > arena_bytes) return nullptr;
+    p = arena.begin + arena.used + alignment;
+    arena.used += stride;
+    if (arena.opened)
+      protect(arena, PROT_READ | PROT_WRITE);
+    else
+      mprotect(arena.begin, (arena.used + 4095) / 4096 * 4096, PROT_NONE);
+    forbid_memory(p - alignment, stride);
+  }
+  arena.in_use += bytes;
+  state().blocks[p] = {bytes, device, false, false};
+  return p;
+}
+
+void begin_life(void* v) {
+  char* p = static_cast<char*>(v);
+  Record& r = state().blocks.at(p);
+  r.live = true;
+  fill(p, r.bytes);
+  if (recorder) recorder->begin(p, r.bytes, /*shared=*/false);
+}
+
+void end_life(void* v) {
+  char* p = static_cast<char*>(v);
+  Record& r = state().blocks.at(p);
+  if (!r.live) return;
+  r.live = false;
+  if (recorder) recorder->end(p);
+  fill(p, r.bytes);
+  forbid_memory(p, (r.bytes + 7) / 8 * 8);
+}
+
+bool is_taken(const void* v) {
+  char* p = static_cast<char*>(const_cast<void*>(v));
+  const auto block = state().blocks.find(p);
+  return (block != state().blocks.end() && !block->second.part) || state().segments.count(p);
+}
+
+bool give_address(void* v) {
+  char* p = static_cast<char*>(v);
+  State& s = state();
+  if (!is_taken(p)) return false;
+  if (const auto segment = s.segments.find(p); segment != s.segments.end()) {
+    for (auto part = s.blocks.lower_bound(p); part != s.blocks.end() && part->first < p + segment->second.bytes;) {
+      end_life(part->first);
+      part = s.blocks.erase(part);
+    }
+    s.blocks[p] = segment->second;
+    s.segments.erase(segment);
+  }
+  end_life(p);
+  const Record r = s.blocks.at(p);
+  s.blocks.erase(p);
+  Arena& arena = s.arenas[r.device];
+  arena.in_use -= r.bytes;
+  arena.quarantine.emplace_back(p, stride_of(r.bytes));
+  arena.in_quarantine += stride_of(r.bytes);
+  while (arena.in_quarantine > quarantine_bytes) {
+    const auto [old, stride] = arena.quarantine.front();
+    arena.quarantine.pop_front();
+    arena.in_quarantine -= stride;
+    arena.holes.emplace(stride, old);
+  }
+  return true;
+}
+
+Block block_at(const void* v) {
+  char* p = static_cast<char*>(const_cast<void*>(v));
+  auto block = state().blocks.upper_bound(p);
+  if (block == state().blocks.begin()) return {};
+  --block;
+  if (!block->second.live || p >= block->first + block->second.bytes) return {};
+  return {block->first, block->second.bytes, block->second.device};
+}
+int device_of(const void* p) {
+  for (int d = 0; d < most_devices; ++d) {
+    const char* begin = state().arenas[d].begin;
+    if (begin && p >= begin && p < begin + arena_bytes) return d;
+  }
+  return -1;
+}
+size_t bytes_free(int device) { return config().memory - arena_of(device).in_use; }
+size_t bytes_in_use() {
+  const Lock lock(mutex());
+  size_t n = 0;
+  for (const Arena& arena : state().arenas) n += arena.in_use;
+  return n;
+}
+
+bool inside_block(const char* what, const void* p, size_t bytes) {
+  if (bytes == 0) return true;
+  const Block block = block_at(p);
+  const size_t at = block.begin ? static_cast<size_t>(static_cast<const char*>(p) - block.begin) : 0;
+  if (block.begin && at + bytes <= block.bytes) return true;
+  note(std::string(what) + (block.begin
+                                ? " past the end of a device buffer: " + std::to_string(bytes) + " bytes at offset " +
+                                      std::to_string(at) + " of " + std::to_string(block.bytes)
+                                : " outside every live device buffer"));
+  return false;
+}
+
+bool let_through(void* address) {
+  const int d = device_of(address);
+  if (d < 0) return false;
+  char* page = static_cast<char*>(address) - reinterpret_cast<uintptr_t>(address) % 4096;
+  mprotect(page, 2 * 4096, PROT_READ | PROT_WRITE);  // two, for an access that straddles them
+  return true;
+}
+
+Open::Open(int device) : device_(device) {
+  mutex().lock();
+  for (int d = 0; d < most_devices; ++d)
+    if ((device == every_device || d == device) && state().arenas[d].begin && state().arenas[d].opened++ == 0)
+      protect(state().arenas[d], PROT_READ | PROT_WRITE);
+}
+Open::~Open() {
+  for (int d = 0; d < most_devices; ++d)
+    if ((device_ == every_device || d == device_) && state().arenas[d].begin && --state().arenas[d].opened == 0)
+      protect(state().arenas[d], PROT_NONE);
+  catch_wild_accesses();
+  mutex().unlock();
+}
+
+void divide(void* segment) {
+  const Lock lock(mutex());
+  char* p = static_cast<char*>(segment);
+  end_life(p);
+  state().segments[p] = state().blocks.at(p);
+  state().blocks.erase(p);
+}
+
+void begin_part(void* v, size_t bytes) {
+  char* p = static_cast<char*>(v);
+  State& s = state();
+  const auto next = s.blocks.lower_bound(p);
+  const bool overlaps_next = next != s.blocks.end() && next->first < p + bytes;
+  const bool overlaps_last = next != s.blocks.begin() && std::prev(next)->first + std::prev(next)->second.bytes > p;
+  if (overlaps_next || overlaps_last) {
+    note("an allocator hands out memory that is still in use (" + std::to_string(bytes) + " bytes)");
+    return;
+  }
+  s.blocks[p] = {bytes, device_of(p), false, true};
+  begin_life(p);
+}
+void end_part(void* v) {
+  char* p = static_cast<char*>(v);
+  const auto found = state().blocks.find(p);
+  if (found == state().blocks.end() || !found->second.part) {
+    note("an allocator takes back memory that is not in use");
+    return;
+  }
+  end_life(p);
+  state().blocks.erase(found);
+}
+
+}  // namespace emulator
