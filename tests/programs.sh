@@ -58,6 +58,9 @@ refuse "no such claim; they are C1 to C41" "$bin/grouped_vs_standard" claims --o
 refuse "leave --only away" "$bin/grouped_vs_standard" claims --only C8 --report "$folder" --results "$folder/results"
 refuse "no such folder" "$bin/grouped_vs_standard" --data "$folder/none"
 refuse "must divide 28" "$bin/grouped_vs_standard" --patch 5
+refuse "'0': expected a number above 0" "$bin/grouped_vs_standard" --seeds 0
+refuse "'-2': expected a number above 0" "$bin/tutti-bench" op softmax 4 -2
+refuse "not in {standard,grouped}" "$bin/grouped_vs_standard" memory --arm other
 refuse "expected same_width, equal_ffn" "$bin/grouped_vs_standard" --match none
 
 # The first program that people read: better than the nearest training image (.956), whatever the seed.
@@ -68,6 +71,11 @@ for seed in 0 1; do
 done
 [ -s "$folder/digits.safetensors" ] || fail "train_digits saved nothing"
 refuse "train_digits: " "$bin/train_digits" --data "$folder/none.csv"
+refuse "--epochs: 'x': expected a number above 0" "$bin/train_digits" --epochs x
+refuse "--epochs: '0': expected a number above 0" "$bin/train_digits" --epochs 0
+refuse "--seed: '-1': expected a whole number that is 0 or more" "$bin/train_digits" --seed -1
+printf '1,2,3\n' >"$folder/short.csv"
+refuse "expected over 360 lines of 64 pixels and a digit, not [1, 3]" "$bin/train_digits" --data "$folder/short.csv"
 # What could not be written is said before the work, not after it.
 refuse "there is no folder $folder/none" "$bin/train_digits" --save "$folder/none/digits.safetensors"
 refuse "is a folder; expected the name of a file" "$bin/train_digits" --save "$folder"

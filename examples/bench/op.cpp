@@ -171,7 +171,7 @@ int run(const Options& o) {
 std::function<int()> add_op(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("op", o->op, "The operation (a wrong name lists them)")->required();
-  app.add_option("sizes", o->sizes, "Its sizes")->required()->check(CLI::PositiveNumber);
+  app.add_option("sizes", o->sizes, "Its sizes")->required()->check(examples::positive);
   app.add_flag("--backward", o->backward, "Also the gradients of all inputs");
   examples::add_options(app, o->program);
   return [o] { return run(*o); };

@@ -72,7 +72,7 @@ std::function<int()> add_step(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("--kind", o->kind, "Attention layer: standard, looped or grouped")->capture_default_str();
   const auto size = [&](const char* name, int64_t& value, const char* what) {
-    app.add_option(name, value, what)->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option(name, value, what)->check(examples::positive)->capture_default_str();
   };
   size("--batch", o->batch, "Sequences in a batch");
   size("--tokens", o->model.tokens, "Tokens in a sequence");
@@ -83,7 +83,7 @@ std::function<int()> add_step(CLI::App& app) {
   size("--layers", o->model.layers, "Transformer blocks");
   size("--classes", o->model.classes, "Classes");
   app.add_option("--ratio", o->ratio, "Feed-forward width over the model's")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive)
       ->capture_default_str();
   app.add_flag("--infer", o->infer, "Only the forward pass, without gradients");
   examples::add_options(app, o->program);

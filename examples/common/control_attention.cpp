@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "common/checked_sizes.h"
+
 namespace examples {
 
 using namespace tutti;
@@ -17,18 +19,9 @@ Tensor attend(const Tensor& qkv, int64_t heads) {
 }
 
 LowRankAttentionOptions checked(const LowRankAttentionOptions& o) {
-  nn::check_positive("LowRankAttention", "embed_dim", o.embed_dim);
-  nn::check_divides("LowRankAttention", "num_heads", o.num_heads, "embed_dim", o.embed_dim);
+  checked_sizes("LowRankAttention", o);
   if (o.rank < 1 || o.rank > o.embed_dim)
     throw ValueError(message("LowRankAttention: rank = ", o.rank, " is outside 1 .. embed_dim = ", o.embed_dim));
-  return o;
-}
-
-RandomMaskAttentionOptions checked(const RandomMaskAttentionOptions& o) {
-  constexpr const char* layer = "RandomMaskAttention";
-  nn::check_positive(layer, "embed_dim", o.embed_dim);
-  nn::check_divides(layer, "num_heads", o.num_heads, "embed_dim", o.embed_dim);
-  nn::check_divides(layer, "groups", o.groups, "embed_dim", o.embed_dim);
   return o;
 }
 
@@ -64,7 +57,7 @@ void LowRankAttention::children(nn::Visitor& visit) {
 Tensor LowRankAttention::forward(const Tensor& x) { return out(attend(up(down(x)), options_.num_heads)); }
 
 RandomMaskAttention::RandomMaskAttention(RandomMaskAttentionOptions o)
-    : weight(zeros({3 * checked(o).embed_dim, o.embed_dim})),
+    : weight(zeros({3 * checked_sizes("RandomMaskAttention", o).embed_dim, o.embed_dim})),
       bias(zeros({3 * o.embed_dim})),
       mask(random_places(o)),
       out({.in = o.embed_dim, .out = o.embed_dim, .init = nn::LinearInit::xavier}),

@@ -2,19 +2,13 @@
 
 #include <cmath>
 
+#include "common/checked_sizes.h"
+
 namespace examples {
 
 using namespace tutti;
 
 namespace {
-
-LoopedAttentionOptions checked(const LoopedAttentionOptions& o) {
-  constexpr const char* layer = "LoopedAttention";
-  nn::check_positive(layer, "embed_dim", o.embed_dim);
-  nn::check_divides(layer, "groups", o.groups, "embed_dim", o.embed_dim);
-  nn::check_divides(layer, "num_heads", o.num_heads, "embed_dim", o.embed_dim);
-  return o;
-}
 
 std::vector<nn::Linear> per_group(const LoopedAttentionOptions& o) {
   std::vector<nn::Linear> layers;
@@ -35,7 +29,7 @@ Tensor project(std::vector<nn::Linear>& layers, const Tensor& x, int64_t heads) 
 }  // namespace
 
 LoopedAttention::LoopedAttention(LoopedAttentionOptions options)
-    : q(per_group(checked(options))),
+    : q(per_group(checked_sizes("LoopedAttention", options))),
       k(per_group(options)),
       v(per_group(options)),
       out({.in = options.embed_dim, .out = options.embed_dim}),

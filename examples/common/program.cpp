@@ -1,5 +1,8 @@
 #include "common/program.h"
 
+#include <unistd.h>
+
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -12,11 +15,30 @@
 
 namespace examples {
 
+namespace {
+
+CLI::Validator number(const char* name, const char* expected, bool (*fits)(double)) {
+  return {[=](const std::string& text) {
+            double value = 0;
+            return CLI::detail::lexical_cast(text, value) && fits(value)
+                       ? std::string()
+                       : fmt::format("'{}': expected {}", text, expected);
+          },
+          name};
+}
+
+}  // namespace
+
+const CLI::Validator positive = number("POSITIVE", "a number above 0", [](double x) { return x > 0; });
+const CLI::Validator whole =
+    number("", "a whole number that is 0 or more", [](double x) { return x >= 0 && x == std::floor(x); });
+
 void add_options(CLI::App& app, ProgramOptions& options, bool with_seed) {
   app.add_option("--threads", options.threads, "Threads to use; 0: all that this process may use")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole)
       ->capture_default_str();
-  if (with_seed) app.add_option("--seed", options.seed, "Seed of everything random")->capture_default_str();
+  if (with_seed)
+    app.add_option("--seed", options.seed, "Seed of everything random")->check(whole)->capture_default_str();
   app.add_option("--device", options.device, "Where to compute (this build: cpu)")->capture_default_str();
 }
 

@@ -14,6 +14,10 @@ struct ProgramOptions {
   std::string device{"cpu"};
 };
 
+/// For check(): a number above 0; a whole number that is 0 or more. They say so in words (CLI11's own print the largest
+/// double) and leave no -1 to become the largest unsigned number.
+extern const CLI::Validator positive, whole;
+
 /// Adds --threads, --seed (unless it means something else there) and --device.
 void add_options(CLI::App& app, ProgramOptions& options, bool with_seed = true);
 /// Applies the threads and the seed; ValueError on a device that this build lacks.

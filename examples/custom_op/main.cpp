@@ -54,7 +54,7 @@ int run(int argc, char** argv) {
       "An operation outside the library (relu_squared): gradcheck, then a network that learns sin(2x) with it"};
   int steps = 400;
   uint64_t seed = 0;
-  app.add_option("--steps", steps, "training steps")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--steps", steps, "training steps")->check(CLI::Range(1, 1000000))->capture_default_str();
   app.add_option("--seed", seed, "of the random numbers")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 

@@ -25,7 +25,7 @@ struct Options {
 
 void add_options(CLI::App& app, Options& o) {
   const auto number = [&](const char* name, auto& value, const char* what) {
-    app.add_option(name, value, what)->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option(name, value, what)->check(examples::positive)->capture_default_str();
   };
   app.add_option("--data", o.data, "Folder with Fashion-MNIST's four files")->capture_default_str();
   app.add_option(
@@ -39,7 +39,7 @@ void add_options(CLI::App& app, Options& o) {
   number("--batch", o.protocol.batch, "Images in a step");
   number("--training-images", o.protocol.training_images, "Training images, drawn per seed");
   app.add_option("--test-images", o.protocol.test_images, "Test images, the first ones; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(examples::whole)
       ->capture_default_str();
   app.add_flag("--validation", o.protocol.validation,
                "For tuning: test on 5000 training images set apart from the others; the test images stay unseen");

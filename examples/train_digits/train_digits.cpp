@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   int64_t epochs = 60;
   app.add_option("--data", data_file, "CSV of 64 pixels and a digit per line, gzipped or not")->capture_default_str();
   app.add_option("--epochs", epochs, "Passes over the training images")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive)
       ->capture_default_str();
   app.add_option("--save", model_file, "Write the trained model to this .safetensors file");
   examples::add_options(app, program);
@@ -46,19 +46,19 @@ int main(int argc, char** argv) {
     fmt::print("{}, seed {}\n", examples::environment(), program.seed);
 
     const Tensor table = data::read_csv(data_file);  // [1797, 65]
+    if (table.size(1) != 65 || table.size(0) <= 360)
+      throw ValueError(message("--data: expected over 360 lines of 64 pixels and a digit, not ", table.shape()));
     const Tensor images = reshape(to(slice(table, 1, 0, 64) / 16.0, DType::float32), {-1, 8, 8});
     const Tensor digits = to(select(table, 1, 64), DType::int64);
-    const int64_t all = table.size(0), train = all - 360;  // the last 360, by other writers, are for the test
+    const int64_t all = table.size(0), train = all - 360;  // the last 360 are for the test
     const data::TensorDataset training(slice(images, 0, 0, train), slice(digits, 0, 0, train));
     const Tensor test_images = slice(images, 0, train, all), test_digits = slice(digits, 0, train, all);
 
     Classifier model;
     optim::AdamW optimizer(model.parameters(), {.lr = 3e-3, .weight_decay = 0.05});
-    data::Loader loader(
-        training, {.batch_size = 64,
-                   .shuffle = true,
-                   .seed = program.seed,  // no two epochs show a digit in the same way:
-                   .transform = data::random_affine({.degrees = 9, .scale = 0.15, .shear = 9, .translate = 0.75})});
+    // No two epochs show a digit in the same way.
+    const auto wobble = data::random_affine({.degrees = 9, .scale = 0.15, .shear = 9, .translate = 0.75});
+    data::Loader loader(training, {.batch_size = 64, .shuffle = true, .seed = program.seed, .transform = wobble});
     optim::Scheduler schedule(optimizer, optim::cosine(epochs * loader.size(), 0.01));
     for (int64_t epoch = 1; epoch <= epochs; ++epoch) {
       double total = 0;

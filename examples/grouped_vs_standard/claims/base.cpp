@@ -88,12 +88,18 @@ Comparison compare(Lab& lab, const Setting& a, const Setting& b, int64_t k, uint
   c.a = lab.train(a, seeds, first);
   c.b = lab.train(b, seeds, first);
   if (!lab.complete()) return c;
+  // Resampling takes far longer than reading results, and claims share arms and comparisons.
   const Correct right_a = correct_of(c.a), right_b = correct_of(c.b);
-  const Resampled difference = accuracy_difference(right_a, right_b);
+  const auto key = [&](const auto&... settings) { return nlohmann::json{seeds, first, json_of(settings)...}.dump(); };
+  const auto accuracy = [&](const Setting& arm, const Correct& right) {
+    return lab.once<Interval>("accuracy " + key(arm), [&] { return accuracy_over_seeds(right); });
+  };
+  const auto& difference =
+      lab.once<Resampled>("difference " + key(a, b), [&] { return accuracy_difference(right_a, right_b); });
   c.difference = difference.interval;
   c.p = difference.p;
-  c.accuracy_a = accuracy_over_seeds(right_a);
-  c.accuracy_b = accuracy_over_seeds(right_b);
+  c.accuracy_a = accuracy(a, right_a);
+  c.accuracy_b = accuracy(b, right_b);
   c.seeds = seeds;
   c.items = static_cast<int64_t>(c.a.at(0).correct.size());
   return c;
@@ -133,10 +139,14 @@ std::vector<std::string> comparison_header(const std::string& first, const std::
   return {first, a, b, "difference (points)", "seeds"};
 }
 
+void say_effect(Finding& f, const std::string& before, const Interval& effect, const std::string& after, int digits) {
+  f.effect = before + number(effect.value, digits, true) + after;
+  f.interval = range(effect, digits, true);
+}
+
 Finding finding_of(const Comparison& c) {
   Finding f;
-  f.effect = number(c.difference.value, 2, true) + " points";
-  f.interval = range(c.difference, 2, true);
+  say_effect(f, "", c.difference, " points");
   f.n = fmt::format("{}", c.items);
   f.seeds = fmt::format("{}", c.seeds);
   return f;

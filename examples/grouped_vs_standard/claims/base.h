@@ -71,6 +71,10 @@ std::vector<std::string> row_of(const std::string& name, const Comparison& compa
 std::vector<std::string> comparison_header(const std::string& first = "", const std::string& a = "standard (%)",
                                            const std::string& b = "grouped (%)");
 
+/// Says a finding's effect and its interval: "gap narrower by +0.52 points" of before, 0.52, after.
+void say_effect(Finding& finding, const std::string& before, const Interval& effect, const std::string& after,
+                int digits = 2);
+
 /// A finding whose effect is an accuracy difference, its row filled in; the verdict is still to be set.
 Finding finding_of(const Comparison& comparison);
 

@@ -21,8 +21,7 @@ Claim c12() {
             const Interval effect = mean_difference(values(a, "cosine_early"), values(b, "cosine_early"));
             Finding f;
             f.verdict = with_protocol(claim_verdict(effect, 0.01), lab.seeds(k), k);
-            f.effect = "cosine " + number(effect.value, 3, true);
-            f.interval = range(effect, 3, true);
+            say_effect(f, "cosine ", effect, "", 3);
             f.n = "1000";
             f.seeds = std::to_string(lab.seeds(k));
             f.why =

@@ -72,9 +72,10 @@ Claim c19() {
           by_rate.rows.push_back({fmt::format("{:g}", rate), std::to_string(lost[0]), std::to_string(lost[1])});
         }
         if (!lab.complete()) return Finding{};
-        std::vector<double> spread, spike;
+        std::vector<double> usual, spread, spike;
         for (size_t i = 0; i < c.a.size(); ++i) {
-          spread.push_back(late_spread(c.a[i]) - late_spread(c.b[i]));
+          usual.push_back(late_spread(c.a[i]));
+          spread.push_back(usual.back() - late_spread(c.b[i]));
           spike.push_back(spikes(c.a[i]) - spikes(c.b[i]));
         }
         const Interval calmer = mean_over_seeds(spread), fewer = mean_over_seeds(spike);
@@ -84,14 +85,11 @@ Claim c19() {
           return standard_deviation(a) - standard_deviation(b);
         });
         const bool worse = fewer.high < 0 || seeds.high < 0 || largest[1] < largest[0];
-        std::vector<double> usual;
-        for (const Outcome& o : c.a) usual.push_back(late_spread(o));
         Finding f = finding_of(c);
         f.verdict = with_protocol(
             worse && claim_verdict(calmer) == "holds" ? "undecided" : claim_verdict(calmer, 0.05 * mean(usual)),
             c.seeds, k);
-        f.effect = "late deviation smaller by " + number(calmer.value, 4, true);
-        f.interval = range(calmer, 4, true);
+        say_effect(f, "late deviation smaller by ", calmer, "", 4);
         f.tables.push_back({"Standard minus grouped (positive: grouped is more stable)",
                             {"measure", "difference"},
                             {{"deviation of the last fifth of the losses", with_range(calmer, 4, true)},

@@ -41,7 +41,7 @@ Claim c20() {
             auto same = grouped_options(1, 4);
             same.scale = tutti::nn::AttentionScale::head_dim;
             const SpeedRatio same_path = row("A/A: G = 1", standard, grouped_like(standard, same, Match::same_width));
-            const bool equal = same_path.ratio.low > 0.98 && same_path.ratio.high < 1.02;
+            const bool equal = is_equal(same_path.ratio);
             table.rows.back().back() = equal ? "equal" : "not equal: this machine was disturbed";
             // The same path must also learn the same: every prediction of three runs.
             const Setting sweep = base::sweep();

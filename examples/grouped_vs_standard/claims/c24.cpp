@@ -31,8 +31,7 @@ Claim c24() {
         const Interval effect = excess_gain(grouped, standard);
         Finding f = finding_of(grouped);
         f.verdict = with_protocol(claim_verdict(effect, 1), lab.seeds(k), k);
-        f.effect = number(effect.value, 2, true) + " points";
-        f.interval = range(effect, 2, true);
+        say_effect(f, "", effect, " points");
         f.tables.push_back({"Channels aligned with the modalities, or mixed",
                             comparison_header("layer", "mixed (%)", "aligned (%)"),
                             {row_of("standard", standard), row_of("grouped", grouped)}});

@@ -42,8 +42,7 @@ Claim c33() {
             const Interval effect = mean_difference(spread[4], spread[1]);
             Finding f;
             f.verdict = with_protocol(claim_verdict(effect, 0.1), lab.seeds(k), k);
-            f.effect = "deviation at G 2 minus at G 16: " + number(effect.value, 2, true) + " points";
-            f.interval = range(effect, 2, true);
+            say_effect(f, "deviation at G 2 minus at G 16: ", effect, " points");
             f.seeds = std::to_string(lab.seeds(k));
             f.n = "2000";
             f.tables.push_back(table);

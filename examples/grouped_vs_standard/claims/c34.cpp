@@ -45,8 +45,7 @@ Claim c34() {
         else if (verdict == "holds" && per_group.difference.low <= -1)
           verdict = "undecided";
         f.verdict = with_protocol(verdict, per_group.seeds, k);
-        f.effect = "calmer by " + number(effect.value, 2, true) + " points";
-        f.interval = range(effect, 2, true);
+        say_effect(f, "calmer by ", effect, " points");
         f.why = "Accuracy changes by " + with_range(per_group.difference, 2, true) + " points.";
         const auto row = [&](const std::string& name, const Comparison& c) {
           return std::vector<std::string>{name, number(mean(fluctuations(c.b))), with_range(calmer(c), 2, true),

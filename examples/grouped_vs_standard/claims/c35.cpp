@@ -130,8 +130,7 @@ Claim c35() {
         const Interval above = mean_over_seeds(effect);
         Finding f;
         f.verdict = with_protocol(claim_verdict(above, 1), lab.seeds(k), k);
-        f.effect = number(above.value, 2, true) + " points at equal FLOPs";
-        f.interval = range(above, 2, true);
+        say_effect(f, "", above, " points at equal FLOPs");
         f.seeds = fmt::format("{}", lab.seeds(k));
         f.tables.push_back(table);
         f.pictures.push_back(figure);

@@ -137,7 +137,7 @@ std::function<int()> add_claims(CLI::App& command) {
   command.add_option("--commit", o->commit, "The program's commit, for the results and the report")
       ->capture_default_str();
   command.add_option("--workers", o->workers, "Training runs side by side, one thread each; 0: one per thread")
-      ->check(CLI::NonNegativeNumber)
+      ->check(examples::whole)
       ->capture_default_str();
   examples::add_options(command, o->program, /*with_seed=*/false);
   return [o] { return run(*o); };

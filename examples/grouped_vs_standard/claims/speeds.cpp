@@ -30,17 +30,8 @@ SpeedRatio speed_ratio(Lab& lab, const Setting& a, const Setting& b, int64_t blo
 
 StepBytes step_bytes(Lab& lab, const Setting& setting) {
   const json j = lab.measure("bytes of a training step", json_of(setting), [=] {
-    const auto others = static_cast<double>(memory::stats().current);  // data sets that this process holds
-    Stepper stepper(setting);
-    double kept = 0;
-    for (int i = 0; i < 3; ++i) {  // the first makes gradients and moments, which stay
-      const auto before = memory::stats().current;
-      memory::reset_peak();
-      const Tensor loss = stepper.loss();
-      kept = static_cast<double>(memory::stats().current - before);
-      stepper.update(loss);
-    }
-    return json{{"peak", static_cast<double>(memory::stats().peak) - others}, {"kept", kept}};
+    const Memory memory = measure_memory(setting);
+    return json{{"peak", memory.tensor_bytes}, {"kept", memory.kept_bytes}};
   });
   return {number(j, "peak"), number(j, "kept")};
 }

@@ -58,11 +58,19 @@ Speed measure_speed(const Setting& a, const Setting& b, int64_t blocks, int64_t 
 }
 
 Memory measure_memory(const Setting& setting) {
+  const auto others = memory::stats().current;  // data sets that this process holds
   Stepper stepper(setting);
-  for (int i = 0; i < 3; ++i) stepper.step();
-  memory::reset_peak();
-  stepper.step();
-  return {static_cast<double>(memory::stats().peak), static_cast<double>(examples::status_bytes("VmHWM:"))};
+  Memory m;
+  for (int i = 0; i < 3; ++i) {  // the first makes gradients and moments, which stay
+    const auto before = memory::stats().current;
+    memory::reset_peak();
+    const Tensor loss = stepper.loss();
+    m.kept_bytes = static_cast<double>(memory::stats().current - before);
+    stepper.update(loss);
+  }
+  m.tensor_bytes = static_cast<double>(memory::stats().peak - others);
+  m.rss_bytes = static_cast<double>(examples::status_bytes("VmHWM:"));
+  return m;
 }
 
 Memory measure_memory_apart(const std::string& arguments) {

@@ -34,10 +34,11 @@ Speed measure_speed(const Setting& a, const Setting& b, int64_t blocks, int64_t 
 
 struct Memory {
   double tensor_bytes = 0;  ///< the allocator's high-water mark over a step: weights, gradients, moments, activations
+  double kept_bytes = 0;    ///< of these, what the forward pass leaves for backward
   double rss_bytes = 0;     ///< peak resident bytes of a process that does nothing else; 0 if unknown
 };
 
-/// In this process: the allocator's mark of a step, and the process's peak.
+/// In this process: the allocator's mark of a step, less what was there before; and the process's peak.
 Memory measure_memory(const Setting& setting);
 
 /// In a process of its own, started as `program memory --arm NAME ...`.

@@ -14,11 +14,10 @@ std::string accuracy_verdict(const Interval& d, double article) {
   return direction + ", " + against;
 }
 
+bool is_equal(const Interval& r) { return r.low > 0.98 && r.high < 1.02; }
+
 std::string ratio_verdict(const Interval& r, double article, const std::string& more, const std::string& less) {
-  const std::string direction = r.low > 0.98 && r.high < 1.02 ? "equal"
-                                : r.low > 1                   ? more
-                                : r.high < 1                  ? less
-                                                              : "undecided";
+  const std::string direction = is_equal(r) ? "equal" : r.low > 1 ? more : r.high < 1 ? less : "undecided";
   return direction + (r.low <= article && article <= r.high ? ", agrees" : ", differs");
 }
 

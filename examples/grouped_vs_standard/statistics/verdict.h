@@ -12,7 +12,10 @@ namespace comparison {
 /// +3.2 ("agrees" if it contains 3.2 and low > 0, "refuted" if high < 3.2, "exceeds" if low > 3.2, else "undecided").
 std::string accuracy_verdict(const Interval& difference, double article);
 
-/// `more` or `less` ("faster", "slower") or "equal" (inside +-2 %) or "undecided"; then "agrees" if the interval
+/// Does the whole interval of a ratio lie within 2 % of 1?
+bool is_equal(const Interval& ratio);
+
+/// `more` or `less` ("faster", "slower") or "equal" (by is_equal) or "undecided"; then "agrees" if the interval
 /// contains the article's ratio, else "differs".
 std::string ratio_verdict(const Interval& ratio, double article, const std::string& more, const std::string& less);
 

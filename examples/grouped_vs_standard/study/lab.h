@@ -1,6 +1,7 @@
 // The lab: where claims ask for results. What has been measured before comes from the store; what has not is noted,
 // made side by side in several processes, stored, and the claim is asked again.
 #pragma once
+#include <any>
 #include <functional>
 #include <map>
 #include <string>
@@ -46,6 +47,15 @@ class Lab {
   nlohmann::json measure(const std::string& what, const nlohmann::json& key,
                          const std::function<nlohmann::json()>& work, double cost = 5, Run run = Run::shared);
 
+  /// What `make` computes from stored results, kept under `key` while this lab lives: a later pass, and other claims
+  /// that ask for the same, need not compute it again. Only to be called while complete().
+  template <class T, class Make>
+  const T& once(const std::string& key, const Make& make) {
+    std::any& kept = computed_[key];
+    if (!kept.has_value()) kept = T(make());
+    return std::any_cast<const T&>(kept);
+  }
+
   /// True while everything asked for so far was there: what depends on results must not ask further before.
   bool complete() const { return missing_.empty(); }
   const std::map<std::string, Cell>& missing() const { return missing_; }
@@ -66,6 +76,7 @@ class Lab {
   LabOptions options_;
   std::map<std::string, Cell> missing_;  // by file, so that several claims may ask for one cell
   std::map<std::string, nlohmann::json> read_;
+  std::map<std::string, std::any> computed_;
   double seconds_ = 0;
   std::map<std::string, int> commits_;
 };

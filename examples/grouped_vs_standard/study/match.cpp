@@ -1,7 +1,11 @@
 #include "grouped_vs_standard/study/match.h"
 
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <numeric>
+
+#include "grouped_vs_standard/study/attention_json.h"
 
 namespace comparison {
 
@@ -41,13 +45,39 @@ std::string name_of(Match match) {
   return "?";
 }
 
-int64_t parameters_of(const ClassifierOptions& model) {
-  examples::Classifier m(model);
-  int64_t count = m.parameter_count();
-  for (examples::Block& block : m.blocks)
-    if (auto* masked = std::get_if<examples::RandomMaskAttention>(&block.attention))
-      count += masked->effective_parameters() - masked->parameter_count();
+namespace {
+
+/// Parameters of an attention layer, counted once by building it: its options have too many ways for a formula.
+int64_t attention_parameters(const examples::AttentionChoice& attention, int64_t dim) {
+  static std::mutex mutex;
+  static std::map<std::string, int64_t> counted;
+  const std::string key = json_of(attention).dump() + " " + std::to_string(dim);
+  const std::lock_guard lock(mutex);
+  if (const auto known = counted.find(key); known != counted.end()) return known->second;
+  examples::AttentionLayer layer = examples::make_attention(attention, dim);
+  const auto* masked = std::get_if<examples::RandomMaskAttention>(&layer);
+  const int64_t count =
+      masked ? masked->effective_parameters() : std::visit([](auto& l) { return l.parameter_count(); }, layer);
+  return counted[key] = count;
+}
+
+/// Parameters of the model around its attention: embedding, positions, norms, feed-forwards, head.
+int64_t other_parameters(const ClassifierOptions& o) {
+  const int64_t c = o.dim;
+  const bool two_parts = o.embedding == examples::Embedding::halves || o.embedding == examples::Embedding::interleaved;
+  const int64_t embedding = two_parts                                     ? o.inputs * (c / 2) + c
+                            : o.embedding == examples::Embedding::linear  ? o.inputs * c + c
+                            : o.embedding == examples::Embedding::symbols ? o.symbols * c
+                                                                          : 0;
+  int64_t count = embedding + o.tokens * c + 2 * c + c * o.classes + o.classes;
+  for (const int64_t hidden : o.hidden) count += 4 * c + (c * hidden + hidden) + (hidden * c + c);
   return count;
+}
+
+}  // namespace
+
+int64_t parameters_of(const ClassifierOptions& model) {
+  return other_parameters(model) + model.layers * attention_parameters(model.attention, model.dim);
 }
 
 ClassifierOptions close_gap(ClassifierOptions arm, int64_t parameters) {
@@ -108,18 +138,15 @@ Cost cost_of(const ClassifierOptions& o) {
   const bool two_parts = o.embedding == examples::Embedding::halves || o.embedding == examples::Embedding::interleaved;
   const bool mapped = two_parts || o.embedding == examples::Embedding::linear;
   const double embedding = mapped ? static_cast<double>(o.inputs) * c / (two_parts ? 2 : 1) : 0;
-  const double table = o.embedding == examples::Embedding::symbols ? static_cast<double>(o.symbols) * c : 0;
   const double head = c * static_cast<double>(o.classes);
-  double parameters =
-      embedding + (embedding > 0 ? c : 0) + table + t * c + 2 * c + head + static_cast<double>(o.classes);
+  const double attention = 3 * (projection + inner) + out + (out > 0 ? c : 0);
+  cost.parameters = other_parameters(o) + o.layers * std::llround(attention);
   cost.forward_flops = 2 * (t * embedding + head);
   for (int64_t width : o.hidden) {
     const double hidden = static_cast<double>(width);
-    parameters += 3 * (projection + inner) + out + (out > 0 ? c : 0) + 4 * c + 2 * c * hidden + hidden + c;
     cost.forward_flops += 2 * t * (3 * projection + out + 2 * c * hidden) + 4 * t * t * inner;
     cost.activation_floats += 4 * t * c + 4 * t * inner + 2 * t * hidden;
   }
-  cost.parameters = std::llround(parameters);
   return cost;
 }
 

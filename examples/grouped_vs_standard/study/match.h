@@ -29,7 +29,8 @@ std::array<examples::ClassifierOptions, 2> match_arms(const examples::Classifier
 /// by round(gap / (2 C + 1)), the remainder of which goes to the first layers.
 examples::ClassifierOptions close_gap(examples::ClassifierOptions arm, int64_t parameters);
 
-/// Parameters of the whole model, counted by the modules themselves (a random mask's zeros do not count).
+/// Parameters of the whole model, without building it but for one attention layer of each kind (a random mask's zeros
+/// do not count).
 int64_t parameters_of(const examples::ClassifierOptions& model);
 
 /// By the article's formulae, for the standard and the grouped layer.

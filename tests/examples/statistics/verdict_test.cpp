@@ -7,6 +7,13 @@
 
 using namespace comparison;
 
+TEST_CASE("verdict: a ratio is equal if its whole interval is within 2 % of 1", "[verdict]") {
+  REQUIRE(is_equal({1, 0.981, 1.019}));
+  REQUIRE_FALSE(is_equal({1, 0.98, 1.01}));
+  REQUIRE_FALSE(is_equal({1, 0.99, 1.02}));
+  REQUIRE_FALSE(is_equal({1, std::nan(""), std::nan("")}));
+}
+
 TEST_CASE("statistics: the words of a verdict", "[statistics]") {
   REQUIRE(accuracy_verdict({3.5, 2.9, 4.1}, 3.2) == "better, agrees");
   REQUIRE(accuracy_verdict({0.5, 0.1, 0.9}, 3.2) == "better, refuted");

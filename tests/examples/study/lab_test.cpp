@@ -142,6 +142,20 @@ TEST_CASE("lab: results say which program made them, and times are those of one 
   REQUIRE(second.commits() == std::map<std::string, int>{{"a1", 1}, {"b2", 1}});
 }
 
+TEST_CASE("lab: what was computed from results is computed once, also in a later pass", "[lab]") {
+  const Folder folder;
+  Lab lab({.folder = folder.path});
+  int made = 0;
+  const auto ask = [&](const std::string& key, double value) {
+    return lab.once<double>(key, [&] { return ++made, value; });
+  };
+  REQUIRE(ask("a", 1) == 1);
+  lab.start_pass();
+  REQUIRE(ask("a", 2) == 1);
+  REQUIRE(ask("b", 3) == 3);
+  REQUIRE(made == 2);
+}
+
 TEST_CASE("workers: every piece is done, in processes that may fail", "[lab]") {
   int looks = 0;
   const auto failed = run_in_processes(

@@ -61,6 +61,35 @@ TEST_CASE("match: each mode changes what it says", "[match]") {
                       "match 'x': expected same_width, equal_ffn, equal_inner, equal_depth or shrunk_baseline");
 }
 
+TEST_CASE("match: parameters are counted as the built model counts them, whatever it is made of", "[match]") {
+  using examples::Embedding;
+  const examples::AttentionChoice layers[] = {
+      tutti::nn::MultiHeadAttentionOptions{.num_heads = 4},
+      tutti::nn::GroupedMultiHeadAttentionOptions{.groups = 4},
+      tutti::nn::GroupedMultiHeadAttentionOptions{
+          .num_heads = 8, .groups = 4, .num_kv_heads = 4, .norm = tutti::nn::ProjectionNorm::per_group},
+      tutti::nn::GroupedMultiHeadAttentionOptions{.groups = 4, .exchange = tutti::nn::GroupExchange::inter_group},
+      tutti::nn::GroupedMultiHeadAttentionOptions{.dynamic = {.candidates = {1, 2, 4}}},
+      examples::LoopedAttentionOptions{.num_heads = 4, .groups = 4},
+      examples::LowRankAttentionOptions{.num_heads = 4, .rank = 3}};
+  for (const auto& attention : layers)
+    for (const Embedding embedding :
+         {Embedding::linear, Embedding::identity, Embedding::symbols, Embedding::halves, Embedding::interleaved}) {
+      const ClassifierOptions o{.attention = attention,
+                                .inputs = embedding == Embedding::identity ? 32 : 7,
+                                .tokens = 5,
+                                .dim = 32,
+                                .layers = 2,
+                                .classes = 3,
+                                .hidden = {50, 61},
+                                .embedding = embedding,
+                                .symbols = 11,
+                                .first_inputs = 3};
+      REQUIRE(parameters_of(o) == examples::Classifier(o).parameter_count());
+      REQUIRE(parameters_of(o) == examples::Classifier(o).parameter_count());  // and when asked again
+    }
+}
+
 TEST_CASE("match: a random mask's zeros are no parameters", "[match]") {
   ClassifierOptions grouped = standard_model(64, 2), masked = grouped;
   grouped.attention = tutti::nn::GroupedMultiHeadAttentionOptions{.groups = 4};

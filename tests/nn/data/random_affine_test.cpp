@@ -74,7 +74,7 @@ TEST_CASE("random_affine: reads between pixels along the map it drew, in every f
     }
 }
 
-TEST_CASE("random_affine: nothing asked for changes nothing; channels move together; a turn keeps the centre") {
+TEST_CASE("random_affine: nothing asked for changes nothing, channels move together, a turn keeps the centre") {
   const Tensor x = random_tensor({6, 3, 5, 5}, DType::float32, 3);
   check_identical(data::random_affine({})(x, {1, 2}), x);
   const auto f = data::random_affine({.degrees = 90, .translate = 1});
