@@ -27,7 +27,7 @@ class Table {
     while (lines.next(row_)) {
       line_ = lines.line();
       if (header) {
-        table.header = row_;
+        table.header.assign(row_.begin(), row_.end());
         header = false;
         continue;
       }
@@ -46,8 +46,8 @@ class Table {
  private:
   struct Column {
     bool text = false, open = false;
-    std::map<std::string, int64_t> numbers;  // of the names; of an open list by first appearance
-    std::vector<int64_t> found;              // of an open list: every row's number, -1 where it is missing
+    std::map<std::string, int64_t, std::less<>> numbers;  // of the names; of an open list by first appearance
+    std::vector<int64_t> found;                           // of an open list: every row's number, -1 where it is missing
   };
 
   /// With the first row the number of columns is known.
@@ -71,7 +71,7 @@ class Table {
   }
 
   double value(size_t i) {
-    const std::string& field = row_[i];
+    const std::string_view field = row_[i];
     const std::string_view plain = trimmed(field);
     Column& column = kinds_[i];
     if (column.text && !column.open)
@@ -87,7 +87,7 @@ class Table {
       return options_.missing;
     }
     if (column.open) {
-      column.found.push_back(column.numbers.emplace(field, column.numbers.size()).first->second);
+      column.found.push_back(column.numbers.try_emplace(std::string(field), column.numbers.size()).first->second);
       return 0;  // until all names are known
     }
     if (column.text)
@@ -115,11 +115,11 @@ class Table {
   }
 
   std::string hint(size_t i) const {
-    const std::string& field = row_[i];
+    const std::string_view field = row_[i];
     if (row_.size() == 1) {  // perhaps not what separates here
       for (const auto& [c, name] : {std::pair{',', "','"}, {';', "';'"}, {'\t', "'\\t'"}, {'|', "'|'"}})
         if (field.find(c) != field.npos) return message("; .separator = ", name, " would cut it into fields");
-      std::vector<std::string> words;
+      std::vector<std::string_view> words;
       CsvText(field, whitespace, [](int64_t, size_t, const std::string&) {}).next(words);
       if (words.size() > 1 && std::all_of(words.begin(), words.end(), is_number))
         return "; .separator = data::whitespace would cut it into fields";
@@ -155,7 +155,7 @@ class Table {
   const std::string& path_;
   const CsvOptions& options_;
   const std::string text_;
-  std::vector<std::string> row_;
+  std::vector<std::string_view> row_;
   int64_t line_ = 0;
   size_t rows_ = 0, columns_ = 0;
   std::vector<Column> kinds_;

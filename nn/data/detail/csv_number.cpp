@@ -28,8 +28,10 @@ bool is_tiny(std::string_view s) {
 }  // namespace
 
 std::string_view trimmed(std::string_view s) {
-  const size_t begin = s.find_first_not_of(" \t");
-  return begin == s.npos ? std::string_view() : s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!s.empty() && blank(s.front())) s.remove_prefix(1);
+  while (!s.empty() && blank(s.back())) s.remove_suffix(1);
+  return s;
 }
 
 bool parse_number(std::string_view s, double& value) {

@@ -1,5 +1,6 @@
 // The rows and fields of a CSV text, without their meaning.
 #pragma once
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -14,8 +15,8 @@ class CsvText {
 
   /// `separator` '\0': any run of spaces and tabs.
   CsvText(std::string_view text, char separator, Fail fail);
-  /// The fields of the next line that is not empty; false at the end.
-  bool next(std::vector<std::string>& row);
+  /// The fields of the next line that is not empty, valid until the next call; false at the end.
+  bool next(std::vector<std::string_view>& row);
   /// On which line the row began, counted from 1.
   int64_t line() const { return row_line_; }
 
@@ -26,12 +27,13 @@ class CsvText {
   bool at_separator() const { return separator_ ? at_ < text_.size() && text_[at_] == separator_ : at_blank(); }
   void skip_blanks();
   void end_line();
-  void field(std::string& to, size_t column);
-  void quoted(std::string& to, size_t column);
+  std::string_view field(size_t column);
+  std::string_view quoted(size_t column);
 
   std::string_view text_;
   char separator_;
   Fail fail_;
+  std::deque<std::string> unescaped_;  // fields of this row with quotes in them
   size_t at_ = 0;
   int64_t line_ = 1, row_line_ = 0;
 };
