@@ -128,7 +128,8 @@ class Walk {
 
   void deliver(std::shared_ptr<Node> to, int output, Tensor g) {
     if (plan_ && !plan_->find(to.get())) return;
-    if (to->is_leaf() && !to->hooks) {
+    const bool half = size_of(g.dtype()) == 2;  // waits for the others even at a leaf: the sum is rounded once
+    if (to->is_leaf() && !to->hooks && !half) {
       deliver_leaf(static_cast<Leaf&>(*to), std::move(g));
       return;
     }
@@ -137,13 +138,23 @@ class Walk {
       p.dy.resize(static_cast<size_t>(to->output_count));
       p.node = std::move(to);
     }
-    add_to(p.dy[static_cast<size_t>(output)], std::move(g));
+    Tensor& slot = p.dy[static_cast<size_t>(output)];
+    if (half && slot.defined()) {
+      if (slot.dtype() != DType::float32) {
+        p.narrow.emplace_back(static_cast<size_t>(output), slot.dtype());
+        slot = tutti::to(slot, DType::float32);
+      }
+      g = tutti::to(g, DType::float32);
+    }
+    add_to(slot, std::move(g));
   }
 
   void run() {
     while (!queue_.empty()) {
       auto first = queue_.extract(queue_.begin());
       Pending& p = first.mapped();
+      for (const auto& [output, dtype] : p.narrow) p.dy[output] = to(p.dy[output], dtype);
+      p.narrow.clear();
       step(*p.node, p.dy);
       p.dy.clear();
       p.node.reset();
@@ -155,6 +166,7 @@ class Walk {
   struct Pending {
     std::shared_ptr<Node> node;
     Grads dy;
+    std::vector<std::pair<size_t, DType>> narrow;  // outputs of a half type whose sum is kept in float32, and the type
   };
   using Queue = std::map<uint64_t, Pending, std::greater<>>;
 

@@ -135,6 +135,7 @@ uint64_t next_sequence();
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sum_to(const Tensor& x, const Dims& shape);
 Tensor clone(const Tensor& x);
+Tensor to(const Tensor& x, DType dtype);
 /// a += b; a must be exclusively held by the caller.
 void accumulate(const Output& a, const Tensor& b);
 Tensor ones_like(const Tensor& x);

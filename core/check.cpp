@@ -32,11 +32,8 @@ void check_dtype(const char* op, const char* argument, const Tensor& x, DType wa
   if (x.dtype() != wanted) throw DTypeError(message(op, ": ", argument, " must be ", wanted, ", not ", x.dtype()));
 }
 
-void check_number(const char* op, double number, DType dtype) {
-  if (is_floating(dtype)) return;
-  const double low = dtype == DType::int64 ? -0x1p63 : dtype == DType::int32 ? -0x1p31 : 0;
-  const double end = dtype == DType::int64 ? 0x1p63 : dtype == DType::int32 ? 0x1p31 : dtype == DType::uint8 ? 256 : 2;
-  if (!(number >= low && number < end) || number != static_cast<double>(static_cast<int64_t>(number)))
+void check_number(const char* op, Number number, DType dtype) {
+  if (!number.fits(dtype))
     throw ValueError(message(op, ": ", number, " is not a value of ", dtype, "; convert with to(x, dtype)"));
 }
 

@@ -1,5 +1,6 @@
 // Checks of arguments that operations share, each with one wording.
 #pragma once
+#include "tutti/core/number.h"
 #include "tutti/core/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -16,7 +17,7 @@ void check_floating(const char* op, DType dtype);
 void check_dtype(const char* op, const char* argument, const Tensor& x, DType wanted);
 /// ValueError if an integer dtype cannot hold the number: "mul: 0.5 is not a value of int64; convert with to(x,
 /// dtype)".
-void check_number(const char* op, double number, DType dtype);
+void check_number(const char* op, Number number, DType dtype);
 /// The axis of a tensor that has axes, as normalize_dim gives it: IndexError for a 0-d one too.
 int check_axis(const char* op, int64_t axis, const Tensor& x);
 

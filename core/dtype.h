@@ -12,6 +12,22 @@ namespace tutti {
 
 enum class DType : uint8_t { float32, float64, bfloat16, float16, int64, int32, uint8, boolean };
 
+/// The float that rounds to a shorter type just as d does: one that d is not equal to is cut off, its last bit set.
+/// (The nearest float may lie half way between two short numbers where d does not: that would be rounding twice.)
+TUTTI_INLINE float rounded_to_odd(double d) {
+  const float f = static_cast<float>(d);
+  const auto back = static_cast<double>(f);
+  const uint32_t inexact = back < d || back > d ? 1 : 0;
+  const uint32_t away = (back < 0 ? -back : back) > (d < 0 ? -d : d) ? 1 : 0;
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(f) - away) | inexact);
+}
+/// The same of an integer: a double holds those below 2^53; of longer ones it holds all but the last 11 bits.
+TUTTI_INLINE float rounded_to_odd(int64_t i) {
+  const int64_t cut = (i >> 11) | ((i & 0x7ff) != 0 ? 1 : 0);
+  const bool exact = i < int64_t{1} << 53 && i > -(int64_t{1} << 53);
+  return rounded_to_odd(exact ? static_cast<double>(i) : static_cast<double>(cut) * 2048);
+}
+
 /// The upper half of a float32. Stored, never computed with: kernels load and store it as float.
 struct bfloat16 {
   uint16_t bits;
@@ -22,6 +38,8 @@ struct bfloat16 {
     const auto rounded = static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
     return bfloat16{f != f ? uint16_t{0x7fc0} : rounded};
   }
+  TUTTI_INLINE static bfloat16 from(double d) { return from(rounded_to_odd(d)); }
+  TUTTI_INLINE static bfloat16 from(int64_t i) { return from(rounded_to_odd(i)); }
 };
 
 /// IEEE binary16. Stored, never computed with. The conversions are branch-free, so that loops over them vectorise.
@@ -46,6 +64,8 @@ struct float16 {
     const uint32_t value = a > 0x7f800000u ? 0x7e00u : a >= 0x477ff000u ? 0x7c00u : finite;
     return float16{static_cast<uint16_t>(sign | value)};
   }
+  TUTTI_INLINE static float16 from(double d) { return from(rounded_to_odd(d)); }
+  TUTTI_INLINE static float16 from(int64_t i) { return from(rounded_to_odd(i)); }
 };
 
 /// Bytes of one element.

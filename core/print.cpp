@@ -34,23 +34,43 @@ std::string digits(float v, std::chars_format format) {
   char text[128];
   return {text, std::to_chars(text, text + sizeof text, v, format).ptr};
 }
+/// Of a half type: the shortest that reads back in that type, so 0.66 where a float needs 0.66015625.
+template <class Half>
+std::string digits(Half v, std::chars_format format) {
+  const auto wide = static_cast<double>(static_cast<float>(v));
+  double shortest = wide;
+  for (int precision = 0; precision < 5; ++precision) {  // five digits tell all of them apart
+    const std::string text = digits(wide, std::chars_format::scientific, precision);
+    std::from_chars(text.data(), text.data() + text.size(), shortest);
+    if (Half::from(shortest).bits == v.bits) break;
+  }
+  return digits(shortest, format);
+}
+
+template <class T>
+double widened(T v) {
+  if constexpr (std::is_floating_point_v<T>)
+    return v;
+  else
+    return static_cast<double>(static_cast<float>(v));
+}
 
 /// A number as sign and digits before the point, digits after it, and exponent ("e+05" or nothing).
-struct Number {
+struct Parts {
   std::string whole, fraction, exponent;
 };
 
 /// The shortest digits that read back, or `precision` after the point if those are fewer.
 template <class T>
-Number split(T v, bool scientific, int precision) {
+Parts split(T v, bool scientific, int precision) {
   const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
   const auto parts = [](const std::string& s) {
     const size_t e = std::min(s.find('e'), s.size()), point = std::min(s.find('.'), e);
-    return Number{s.substr(0, point), point < e ? s.substr(point + 1, e - point - 1) : "", s.substr(e)};
+    return Parts{s.substr(0, point), point < e ? s.substr(point + 1, e - point - 1) : "", s.substr(e)};
   };
-  Number n = parts(digits(v, format));
+  Parts n = parts(digits(v, format));
   if (static_cast<int>(n.fraction.size()) > precision) {
-    n = parts(digits(static_cast<double>(v), format, precision));
+    n = parts(digits(widened(v), format, precision));
     while (!n.fraction.empty() && n.fraction.back() == '0') n.fraction.pop_back();
   }
   return n;
@@ -61,17 +81,17 @@ template <class T>
 std::vector<std::string> format_floats(const std::vector<T>& values, int precision) {
   double largest = 0, smallest = INFINITY;
   for (T v : values) {
-    const double a = std::abs(static_cast<double>(v));
+    const double a = std::abs(widened(v));
     if (a == 0 || !std::isfinite(a)) continue;
     largest = std::max(largest, a);
     smallest = std::min(smallest, a);
   }
   const bool scientific = largest > 0 && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1000);
-  std::vector<Number> numbers;
+  std::vector<Parts> numbers;
   size_t whole = 1, fraction = 0;
   for (T v : values) {
-    if (!std::isfinite(static_cast<double>(v))) {
-      numbers.push_back({std::isnan(static_cast<double>(v)) ? "nan" : v > 0 ? "inf" : "-inf", "", ""});
+    if (!std::isfinite(widened(v))) {
+      numbers.push_back({std::isnan(widened(v)) ? "nan" : widened(v) > 0 ? "inf" : "-inf", "", ""});
       continue;
     }
     numbers.push_back(split(v, scientific, precision));
@@ -80,8 +100,8 @@ std::vector<std::string> format_floats(const std::vector<T>& values, int precisi
   }
   std::vector<std::string> texts;
   for (size_t i = 0; i < values.size(); ++i) {
-    Number& n = numbers[i];
-    if (!std::isfinite(static_cast<double>(values[i]))) {
+    Parts& n = numbers[i];
+    if (!std::isfinite(widened(values[i]))) {
       texts.push_back(n.whole);
       continue;
     }
@@ -95,11 +115,7 @@ std::vector<std::string> format_floats(const std::vector<T>& values, int precisi
 template <class T>
 std::vector<std::string> format(const std::vector<T>& values, int precision) {
   std::vector<std::string> texts;
-  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) {
-    std::vector<float> wide;
-    for (T v : values) wide.push_back(static_cast<float>(v));
-    texts = format_floats(wide, precision);
-  } else if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (is_floating(dtype_of<T>())) {
     texts = format_floats(values, precision);
   } else if constexpr (std::is_same_v<T, bool>) {
     for (bool v : values) texts.push_back(v ? "True" : "False");

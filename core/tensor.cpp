@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tutti/core/check.h"
 #include "tutti/core/detail/host_copy.h"
 #include "tutti/core/error.h"
 
@@ -21,8 +22,10 @@ To convert(From x) {
     return x;
   else if constexpr (is_half<From>)
     return convert<To>(static_cast<float>(x));
+  else if constexpr (is_half<To> && std::is_integral_v<From>)
+    return To::from(static_cast<int64_t>(x));
   else if constexpr (is_half<To>)
-    return To::from(static_cast<float>(x));
+    return To::from(x);
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>)
     return x != x                                                   ? To{0}
            : x <= static_cast<From>(std::numeric_limits<To>::min()) ? std::numeric_limits<To>::min()
@@ -89,10 +92,9 @@ Tensor Tensor::from(std::initializer_list<double> values, const Dims& shape, DTy
   const Output out = output_for(values.size(), shape, dtype);
   tutti::visit(dtype, [&]<class T>(T) {
     T* p = out.data<T>();
-    for (double v : values) {
-      if (std::is_integral_v<T> && dtype != DType::boolean && convert<double>(convert<T>(v)) != std::trunc(v))
-        throw ValueError(message("Tensor::from: ", v, " does not fit ", dtype));
-      *p++ = convert<T>(v);
+    for (const Number v : values) {
+      if (dtype != DType::boolean) check_number("Tensor::from", v, dtype);
+      *p++ = v.element<T>(dtype);
     }
   });
   return Tensor(Access::handle(out));

@@ -39,7 +39,8 @@ class Tensor {
   Tensor() = default;  ///< undefined: no value at all
 
   /// A contiguous CPU tensor with these values in row-major order. ShapeError if the counts differ.
-  /// `Tensor::from({1, 2, 3, 4}, {2, 2})` is float32. ValueError on a number that an integer dtype cannot hold.
+  /// `Tensor::from({1, 2, 3, 4}, {2, 2})` is float32. ValueError on a number that is not a value of an integer dtype
+  /// (1.5 or 300 of uint8); bool: whether it is not 0.
   static Tensor from(std::initializer_list<double> values, const Dims& shape, DType dtype = DType::float32);
   /// The same from a vector, a span or an array; the dtype is the element type: float, double, bfloat16, float16,
   /// int64_t, int32_t, uint8_t or bool.

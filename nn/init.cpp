@@ -1,5 +1,6 @@
 #include "tutti/nn/init.h"
 
+#include <cfloat>
 #include <cmath>
 
 #include "tutti/autograd/node.h"
@@ -17,6 +18,33 @@ namespace {
 /// Half types are drawn in float32 and rounded once.
 TensorOptions drawn_like(const Tensor& x) {
   return {.dtype = x.dtype() == DType::float64 ? DType::float64 : DType::float32, .device = x.device()};
+}
+
+/// The number of x's dtype next to v: the last that is not above it, or the first that is not below it.
+double neighbour(const Tensor& x, double v, bool below) {
+  return tutti::visit(x.dtype(), [&]<class T>(T) -> double {
+    const auto outside = [&](double y) { return below ? y > v : y < v; };
+    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) {
+      T y = T::from(v);
+      const auto value = [&] { return static_cast<double>(static_cast<float>(y)); };
+      if (outside(value())) {
+        // Bits count away from zero; 0 itself steps to the other sign.
+        const bool away = (value() > 0) != below;
+        y.bits = value() == 0 ? uint16_t(below ? 0x8001 : 1) : static_cast<uint16_t>(away ? y.bits + 1 : y.bits - 1);
+      }
+      return value();
+    } else {
+      const T y = static_cast<T>(v);
+      return static_cast<double>(outside(static_cast<double>(y)) ? std::nextafter(y, below ? -INFINITY : INFINITY) : y);
+    }
+  });
+}
+
+/// Values in [low, high] that were rounded out of it, put back; as they are if the dtype has no number there.
+Tensor within(const Tensor& x, double low, double high) {
+  if (!is_floating(x.dtype())) return x;
+  const double first = neighbour(x, low, false), last = neighbour(x, high, true);
+  return first <= last ? clamp(x, first, last) : x;
 }
 
 struct Fans {
@@ -39,8 +67,12 @@ void ones_(const Tensor& x) { constant_(x, 1); }
 
 void uniform_(const Tensor& x, double low, double high, Generator& generator) {
   if (!(low <= high)) throw ValueError(message("uniform_: low ", low, " and high ", high, " are no range"));
+  const TensorOptions drawn = drawn_like(x);
+  if (x.numel() > 0 && !(high - low <= (drawn.dtype == DType::float64 ? DBL_MAX : FLT_MAX)))
+    throw ValueError(message("uniform_: the range from ", low, " to ", high, " is too wide for ", x.dtype()));
   const no_grad off;
-  copy_(x, add(mul(rand(x.shape(), drawn_like(x), generator), high - low), low));
+  const Tensor values = add(mul(rand(x.shape(), drawn, generator), high - low), low);
+  copy_(x, within(to(values, x.dtype()), low, std::nextafter(high, -INFINITY)));
 }
 
 void normal_(const Tensor& x, double mean, double stddev, Generator& generator) {
@@ -55,7 +87,7 @@ void trunc_normal_(const Tensor& x, double mean, double stddev, Generator& gener
   Tensor z = randn(x.shape(), drawn_like(x), generator);
   for (Tensor outside = gt(abs(z), 2); any(outside).item() != 0; outside = gt(abs(z), 2))
     z = where(outside, randn(x.shape(), drawn_like(x), generator), z);
-  copy_(x, add(mul(z, stddev), mean));
+  copy_(x, within(to(add(mul(z, stddev), mean), x.dtype()), mean - 2 * stddev, mean + 2 * stddev));
 }
 
 void xavier_uniform_(const Tensor& x, double gain, Generator& generator) {

@@ -11,11 +11,12 @@ namespace tutti::nn::init {
 void zeros_(const Tensor& x);
 void ones_(const Tensor& x);
 void constant_(const Tensor& x, double value);
-/// Uniform in [low, high). ValueError unless low <= high.
+/// Uniform in [low, high): what rounding would bring to high is the last number below it. If the dtype has
+/// no number in between: the nearest. ValueError unless low <= high and high - low is finite.
 void uniform_(const Tensor& x, double low, double high, Generator& generator = default_generator());
 /// Normal. ValueError on a negative deviation; the same for trunc_normal_.
 void normal_(const Tensor& x, double mean = 0, double stddev = 1, Generator& generator = default_generator());
-/// Normal, drawn again outside mean +- 2 stddev.
+/// Normal, drawn again outside mean +- 2 stddev; rounding does not lead out of it either.
 void trunc_normal_(const Tensor& x, double mean = 0, double stddev = 1, Generator& generator = default_generator());
 /// Uniform within gain sqrt(6 / (in + out)) (Glorot & Bengio 2010).
 void xavier_uniform_(const Tensor& x, double gain = 1, Generator& generator = default_generator());

@@ -22,7 +22,7 @@ Output compute(const char* name, Arithmetic op, const Tensor& a, const Tensor& b
   return y;
 }
 
-Output compute(const char* name, Arithmetic op, const Tensor& x, double number, bool number_first) {
+Output compute(const char* name, Arithmetic op, const Tensor& x, Number number, bool number_first) {
   check_defined(name, number_first ? "b" : "a", x);
   check_arithmetic(name, x);
   check_number(name, number, x.dtype());
@@ -71,33 +71,33 @@ Tensor div(const Tensor& a, const Tensor& b) {
   });
 }
 
-Tensor add(const Tensor& a, double b) {
+Tensor add(const Tensor& a, Number b) {
   const Output y = compute("add", Arithmetic::add, a, b, false);
   return with_grad("add", y, {a}, [](Saved&, const Tensor& dy) { return Grads{dy}; });
 }
 
-Tensor sub(const Tensor& a, double b) {
+Tensor sub(const Tensor& a, Number b) {
   const Output y = compute("sub", Arithmetic::sub, a, b, false);
   return with_grad("sub", y, {a}, [](Saved&, const Tensor& dy) { return Grads{dy}; });
 }
 
-Tensor sub(double a, const Tensor& b) {
+Tensor sub(Number a, const Tensor& b) {
   const Output y = compute("sub", Arithmetic::sub, b, a, true);
   return with_grad("sub", y, {b}, [](Saved&, const Tensor& dy) { return Grads{neg(dy)}; });
 }
 
-Tensor mul(const Tensor& a, double b) {
+Tensor mul(const Tensor& a, Number b) {
   const Output y = compute("mul", Arithmetic::mul, a, b, false);
   return with_grad("mul", y, {a}, [b](Saved&, const Tensor& dy) { return Grads{mul(dy, b)}; });
 }
 
-Tensor div(const Tensor& a, double b) {
+Tensor div(const Tensor& a, Number b) {
   check_floating("div", a, "a");
   const Output y = compute("div", Arithmetic::div, a, b, false);
   return with_grad("div", y, {a}, [b](Saved&, const Tensor& dy) { return Grads{div(dy, b)}; });
 }
 
-Tensor div(double a, const Tensor& b) {
+Tensor div(Number a, const Tensor& b) {
   check_floating("div", b, "b");
   const Output y = compute("div", Arithmetic::div, b, a, true);
   return with_grad("div", y, {b}, {b, y},

@@ -1,6 +1,8 @@
 // Binary arithmetic with NumPy's broadcasting; a number takes the tensor's dtype (ValueError where an integer dtype
-// cannot hold it). Integers wrap around; bool has no arithmetic (DTypeError).
+// cannot hold it; float32 beside the half types, which are computed in it). Integers wrap around; bool has no
+// arithmetic (DTypeError).
 #pragma once
+#include "tutti/core/number.h"
 #include "tutti/core/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -13,12 +15,12 @@ Tensor mul(const Tensor& a, const Tensor& b);  ///< a b, elementwise
 /// a / b. Integers are divided as floats are in PyTorch: DTypeError, convert first.
 Tensor div(const Tensor& a, const Tensor& b);
 /// With a number: ValueError where an integer dtype cannot hold it.
-Tensor add(const Tensor& a, double b);
-Tensor sub(const Tensor& a, double b);
-Tensor sub(double a, const Tensor& b);
-Tensor mul(const Tensor& a, double b);
-Tensor div(const Tensor& a, double b);
-Tensor div(double a, const Tensor& b);
+Tensor add(const Tensor& a, Number b);
+Tensor sub(const Tensor& a, Number b);
+Tensor sub(Number a, const Tensor& b);
+Tensor mul(const Tensor& a, Number b);
+Tensor div(const Tensor& a, Number b);
+Tensor div(Number a, const Tensor& b);
 /// Elementwise; a NaN in either operand gives NaN. Equal operands share the gradient half and half, as in PyTorch.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
@@ -30,14 +32,14 @@ inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
-inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
-inline Tensor operator-(const Tensor& a, double b) { return sub(a, b); }
-inline Tensor operator*(const Tensor& a, double b) { return mul(a, b); }
-inline Tensor operator/(const Tensor& a, double b) { return div(a, b); }
-inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
-inline Tensor operator-(double a, const Tensor& b) { return sub(a, b); }
-inline Tensor operator*(double a, const Tensor& b) { return mul(b, a); }
-inline Tensor operator/(double a, const Tensor& b) { return div(a, b); }
+inline Tensor operator+(const Tensor& a, Number b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, Number b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, Number b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, Number b) { return div(a, b); }
+inline Tensor operator+(Number a, const Tensor& b) { return add(b, a); }
+inline Tensor operator-(Number a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(Number a, const Tensor& b) { return mul(b, a); }
+inline Tensor operator/(Number a, const Tensor& b) { return div(a, b); }
 
 }  // namespace tutti
 #pragma GCC visibility pop

@@ -122,7 +122,7 @@ AttentionProblem problem(const Settings& s, const ConstHeads& q, const ConstHead
 }
 
 Output log_sums_for(const ConstHeads& q, Device device) {
-  return output({q.batches, q.heads, q.tokens}, q.dtype == DType::float64 ? DType::float64 : DType::float32, device);
+  return output({2, q.batches, q.heads, q.tokens}, q.dtype == DType::float64 ? DType::float64 : DType::float32, device);
 }
 
 Dims scores_shape(const ConstHeads& q, const ConstHeads& k) { return {q.batches, q.heads, q.tokens, k.tokens}; }

@@ -23,7 +23,7 @@ Tensor compare(const char* name, Compare op, const Tensor& a, const Tensor& b) {
   return no_gradient(y);
 }
 
-Tensor compare(const char* name, Compare op, const Tensor& x, double number) {
+Tensor compare(const char* name, Compare op, const Tensor& x, Number number) {
   check_defined(name, "x", x);
   check_number(name, number, x.dtype());
   const Output y = output(x.shape(), DType::boolean, x.device());
@@ -40,7 +40,7 @@ Tensor logic(const char* name, Logic op, const Tensor& a, const Tensor& b) {
 }
 
 /// x with `value` where mask == where_true.
-Tensor fill_where(const char* op, const Tensor& x, const Tensor& mask, double value, bool where_true) {
+Tensor fill_where(const char* op, const Tensor& x, const Tensor& mask, Number value, bool where_true) {
   const Output y = output_like(x);
   kernel::masked_fill::on(x.device())(elements(y, x, mask), value, where_true);
   return with_grad(op, y, {x}, {mask}, [op, where_true](Saved& s, const Tensor& dy) {
@@ -56,12 +56,12 @@ Tensor lt(const Tensor& a, const Tensor& b) { return compare("lt", Compare::lt, 
 Tensor le(const Tensor& a, const Tensor& b) { return compare("le", Compare::le, a, b); }
 Tensor gt(const Tensor& a, const Tensor& b) { return compare("gt", Compare::gt, a, b); }
 Tensor ge(const Tensor& a, const Tensor& b) { return compare("ge", Compare::ge, a, b); }
-Tensor eq(const Tensor& a, double b) { return compare("eq", Compare::eq, a, b); }
-Tensor ne(const Tensor& a, double b) { return compare("ne", Compare::ne, a, b); }
-Tensor lt(const Tensor& a, double b) { return compare("lt", Compare::lt, a, b); }
-Tensor le(const Tensor& a, double b) { return compare("le", Compare::le, a, b); }
-Tensor gt(const Tensor& a, double b) { return compare("gt", Compare::gt, a, b); }
-Tensor ge(const Tensor& a, double b) { return compare("ge", Compare::ge, a, b); }
+Tensor eq(const Tensor& a, Number b) { return compare("eq", Compare::eq, a, b); }
+Tensor ne(const Tensor& a, Number b) { return compare("ne", Compare::ne, a, b); }
+Tensor lt(const Tensor& a, Number b) { return compare("lt", Compare::lt, a, b); }
+Tensor le(const Tensor& a, Number b) { return compare("le", Compare::le, a, b); }
+Tensor gt(const Tensor& a, Number b) { return compare("gt", Compare::gt, a, b); }
+Tensor ge(const Tensor& a, Number b) { return compare("ge", Compare::ge, a, b); }
 
 Tensor logical_and(const Tensor& a, const Tensor& b) { return logic("logical_and", Logic::both, a, b); }
 Tensor logical_or(const Tensor& a, const Tensor& b) { return logic("logical_or", Logic::either, a, b); }
@@ -74,7 +74,7 @@ Tensor isnan(const Tensor& x) {
   return compare("isnan", Compare::ne, x, x);
 }
 
-Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value) {
   check_condition("masked_fill", "mask", mask, "x", x);
   check_number("masked_fill", value, x.dtype());
   if (!(broadcast("masked_fill", x.shape(), mask.shape()) == x.shape()))

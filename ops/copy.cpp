@@ -53,7 +53,7 @@ void copy_(const Tensor& target, const Tensor& values) {
   kernel::copy::on(target.device())(elements(y, here));
 }
 
-void fill_(const Tensor& target, double value) {
+void fill_(const Tensor& target, Number value) {
   check_defined("fill_", "target", target);
   if (target.dtype() != DType::boolean) check_number("fill_", value, target.dtype());
   const Output y = in_place("fill_", target);

@@ -1,5 +1,6 @@
 // Copies: of values, to another dtype, to another device, into an existing tensor.
 #pragma once
+#include "tutti/core/number.h"
 #include "tutti/core/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -16,7 +17,7 @@ Tensor to(const Tensor& x, Device device);
 /// no_grad it is an AutogradError if one of the two requires a gradient.
 void copy_(const Tensor& target, const Tensor& values);
 /// Writes one value into all of `target`; not recorded. ValueError if an integer target cannot hold it.
-void fill_(const Tensor& target, double value);
+void fill_(const Tensor& target, Number value);
 
 }  // namespace tutti
 #pragma GCC visibility pop

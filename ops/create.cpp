@@ -1,5 +1,6 @@
 #include "tutti/ops/create.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tutti/autograd/with_grad.h"
@@ -10,11 +11,21 @@
 namespace tutti {
 namespace {
 
-Tensor filled(const char* op, const Dims& shape, double value, TensorOptions options) {
+Tensor filled(const char* op, const Dims& shape, Number value, TensorOptions options) {
   if (options.dtype != DType::boolean) check_number(op, value, options.dtype);
   const Output y = output(shape, options.dtype, options.device);
   kernel::fill::on(y.device())(row_of(y), value);
   return no_gradient(y);
+}
+
+/// ceil((end - begin) / step), exact: a double is enough for what memory holds. No integer lies between `end` and the
+/// one that it is rounded to, away from begin.
+double whole_steps(int64_t begin, Number end, int64_t step) {
+  __extension__ using Wide = __int128;
+  const double limit = step > 0 ? std::ceil(end.real()) : std::floor(end.real());
+  const Wide to = end.is_integer() ? Wide{end.whole()} : static_cast<Wide>(std::clamp(limit, -0x1p100, 0x1p100));
+  const Wide way = to - begin, by = step;
+  return static_cast<double>(way / by + (way % by != 0 && (way > 0) == (by > 0) ? 1 : 0));
 }
 
 TensorOptions options_of(const char* op, const Tensor& x) {
@@ -29,7 +40,7 @@ Tensor empty(const Dims& shape, TensorOptions options) {
 }
 Tensor zeros(const Dims& shape, TensorOptions options) { return filled("zeros", shape, 0, options); }
 Tensor ones(const Dims& shape, TensorOptions options) { return filled("ones", shape, 1, options); }
-Tensor full(const Dims& shape, double value, TensorOptions options) { return filled("full", shape, value, options); }
+Tensor full(const Dims& shape, Number value, TensorOptions options) { return filled("full", shape, value, options); }
 Tensor zeros_like(const Tensor& x) {
   const TensorOptions options = options_of("zeros_like", x);
   return filled("zeros_like", x.shape(), 0, options);
@@ -38,20 +49,28 @@ Tensor ones_like(const Tensor& x) {
   const TensorOptions options = options_of("ones_like", x);
   return filled("ones_like", x.shape(), 1, options);
 }
-Tensor full_like(const Tensor& x, double value) {
+Tensor full_like(const Tensor& x, Number value) {
   const TensorOptions options = options_of("full_like", x);
   return filled("full_like", x.shape(), value, options);
 }
 
-Tensor arange(double begin, double end, double step, TensorOptions options) {
-  const double count = std::ceil((end - begin) / step);
-  if (!std::isfinite(begin) || !std::isfinite(end) || !std::isfinite(step) || step == 0 || count < 0)
+Tensor arange(Number begin, Number end, Number step, TensorOptions options) {
+  const double from = begin.real(), to = end.real(), by = step.real();
+  if (!std::isfinite(from) || !std::isfinite(to) || !std::isfinite(by) || by == 0)
     throw ValueError(message("arange: step ", step, " does not lead from ", begin, " to ", end));
+  const bool whole = !is_floating(options.dtype);
+  if (whole) {
+    check_number("arange", begin, DType::int64);
+    check_number("arange", step, DType::int64);
+  }
+  const double count = whole ? whole_steps(begin.whole(), end, step.whole()) : std::ceil((to - from) / by);
+  if (count < 0) throw ValueError(message("arange: step ", step, " does not lead from ", begin, " to ", end));
   if (count > 0x1p53) throw ValueError(message("arange: ", count, " elements are too many"));
   const auto n = static_cast<int64_t>(count);
-  if (n > 0) {
+  if (n > 0 && whole) {
+    const uint64_t way = static_cast<uint64_t>(n - 1) * static_cast<uint64_t>(step.whole());  // may pass 2^63, not 2^64
     check_number("arange", begin, options.dtype);
-    check_number("arange", begin + static_cast<double>(n - 1) * step, options.dtype);
+    check_number("arange", static_cast<int64_t>(static_cast<uint64_t>(begin.whole()) + way), options.dtype);
   }
   const Output y = output({n}, options.dtype, options.device);
   kernel::arange::on(y.device())(row_of(y), begin, step);

@@ -37,8 +37,8 @@ Tensor composed(const Settings& o, const Tensor& logits, const Tensor& target, c
                 const Tensor& divisor, const Tensor& dy) {
   const int64_t classes = logits.size(-1);
   const DType dtype = logits.dtype();
-  const Tensor index = to(target, DType::int64), counts = ne(index, static_cast<double>(o.ignore_index));
-  const Tensor safe = masked_fill(index, logical_not(counts), 0);
+  const Tensor index = to(target, DType::int64), counts = ne(index, o.ignore_index), ignored = logical_not(counts);
+  const Tensor safe = masked_fill(index, ignored, 0);
   Tensor row = to(counts, dtype), hot = to(one_hot(safe, classes), dtype), own = row;
   if (weight.defined()) own = mul(row, reshape(index_select(weight, 0, reshape(safe, {safe.numel()})), row.shape()));
   const Tensor p = softmax(logits, -1);
@@ -48,6 +48,7 @@ Tensor composed(const Settings& o, const Tensor& logits, const Tensor& target, c
     dx = add(dx, mul(smooth, weight.defined() ? sub(mul(p, sum(weight)), weight)
                                               : sub(mul(p, static_cast<double>(classes)), 1)));
   }
+  dx = masked_fill(dx, unsqueeze(ignored, -1), 0);  // whatever their logits are: 0 times NaN would be NaN
   if (o.reduction == Reduction::none) return mul(dx, unsqueeze(dy, -1));
   const double n = o.reduction == Reduction::sum ? 1 : divisor.item();
   return mul(dx, mul(dy, n == 0 ? 0 : 1 / n));

@@ -104,6 +104,8 @@ Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Ten
     throw ShapeError(
         message("scatter_add: source of shape ", source.shape(), " for an index of shape ", index.shape()));
   const Tensor places = checked_index("scatter_add", index, x.device(), x.shape()[dim]);
+  if (size_of(x.dtype()) == 2)  // as in index_add
+    return to(scatter_add(to(x, DType::float32), dim, places, to(source, DType::float32)), x.dtype());
   const Tensor copied = clone(x.detach());
   const Output y = in_place("scatter_add", copied);
   Dims part = index.shape();

@@ -95,7 +95,7 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t axis) {
   });
 }
 
-Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value) {
+Tensor pad(const Tensor& x, const Dims& before, const Dims& after, Number value) {
   check_defined("pad", "x", x);
   if (before.n != x.rank() || after.n != x.rank())
     throw ShapeError(message("pad: amounts ", before, " and ", after, " for shape ", x.shape(), " (one per axis)"));

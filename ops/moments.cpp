@@ -11,6 +11,7 @@
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/compare.h"
 #include "tutti/ops/copy.h"
+#include "tutti/ops/create.h"
 #include "tutti/ops/reduce.h"
 #include "tutti/ops/shape.h"
 #include "tutti/ops/unary.h"
@@ -45,6 +46,11 @@ Tensor variance(const char* op, const Tensor& x, const Axes& axes, double correc
                    });
 }
 
+/// d with the sign of x: 0 where x is 0, NaN where it is NaN. Chosen, not multiplied: 0 times an infinite d is NaN.
+Tensor with_sign(const Tensor& d, const Tensor& x) {
+  return where(gt(x, 0), d, where(lt(x, 0), neg(d), where(isnan(x), x.detach(), zeros_like(x))));
+}
+
 Tensor p_norm(const Tensor& x, double p, const Axes& axes) {
   check_floating("norm", x);
   if (!(p > 0)) throw ValueError(message("norm: p must be positive, not ", p));
@@ -53,12 +59,12 @@ Tensor p_norm(const Tensor& x, double p, const Axes& axes) {
   return with_grad("norm", y, {x}, {x, y}, [mask = axes.mask, ones = axes.ones, p](Saved& s, const Tensor& dy) {
     const Tensor x0 = s[0], y0 = keep(s[1], ones), d = keep(dy, ones), none = eq(y0, 0);
     if (std::isinf(p)) {  // the largest share it evenly
-      const Tensor most = logical_and(eq(abs(x0), y0), logical_not(none)), zero = mul(x0.detach(), 0);
-      const Tensor sign = where(most, where(gt(x0, 0), add(zero, 1), add(zero, -1)), zero);
-      return Grads{mul(sign, div(d, clamp(sum(abs(sign), list(mask, x0.rank()), true), 1, INFINITY)))};
+      const Tensor hidden = logical_or(lt(abs(x0), y0), none);
+      const Tensor count = sum(to(logical_not(hidden), x0.dtype()), list(mask, x0.rank()), true);
+      return Grads{masked_fill(with_sign(div(d, clamp(count, 1, INFINITY)), x0), hidden, 0)};
     }
     if (p == 2) return Grads{mul(x0, masked_fill(div(d, y0), none, 0))};
-    if (p == 1) return Grads{mul(sub(to(gt(x0, 0), x0.dtype()), to(lt(x0, 0), x0.dtype())), d)};
+    if (p == 1) return Grads{with_sign(d, x0)};
     // In float32 for the half types: the power of a small share would leave their range.
     const DType wide = size_of(x0.dtype()) == 2 ? DType::float32 : x0.dtype();
     const Tensor u = masked_fill(div(to(x0, wide), to(y0, wide)), none, 0);
@@ -73,9 +79,7 @@ Tensor count_true(const char* op, const Tensor& x, const Axes& axes) {
   return no_gradient(y);
 }
 Tensor any_of(const Tensor& x, const Axes& axes) { return ne(count_true("any", x, axes), 0); }
-Tensor all_of(const Tensor& x, const Axes& axes) {
-  return eq(count_true("all", x, axes), static_cast<double>(axes.count));
-}
+Tensor all_of(const Tensor& x, const Axes& axes) { return eq(count_true("all", x, axes), axes.count); }
 
 }  // namespace
 

@@ -50,6 +50,14 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, TensorOptions optio
   if (options.dtype == DType::int32) least = INT32_MIN, most = INT32_MAX;
   if (options.dtype == DType::uint8) least = 0, most = UINT8_MAX;
   if (options.dtype == DType::boolean) least = 0, most = 1;
+  // Floating dtypes: as far as they hold every integer, or one would be rounded out of the range.
+  if (is_floating(options.dtype)) {
+    most = int64_t{1} << (options.dtype == DType::float64   ? 53
+                          : options.dtype == DType::float32 ? 24
+                          : options.dtype == DType::float16 ? 11
+                                                            : 8);
+    least = -most;
+  }
   if (low < least || high - 1 > most)
     throw ValueError(message("randint: [", low, ", ", high, ") does not fit ", options.dtype));
   const Output y = output(shape, options.dtype, options.device);

@@ -11,7 +11,8 @@ Tensor rand(const Dims& shape, TensorOptions options = {}, Generator& generator 
 /// Standard normal (Box & Muller 1958, core/box_muller.h): the same bits on every instruction set. DTypeError unless
 /// floating.
 Tensor randn(const Dims& shape, TensorOptions options = {}, Generator& generator = default_generator());
-/// Uniform integers in [low, high). ValueError if there are none, or if the dtype does not hold them.
+/// Uniform integers in [low, high). ValueError if there are none, or if the dtype does not hold every one (bfloat16: up
+/// to 256).
 Tensor randint(int64_t low, int64_t high, const Dims& shape, TensorOptions options = {.dtype = DType::int64},
                Generator& generator = default_generator());
 /// 1 with probability p, else 0. ValueError unless 0 <= p <= 1.

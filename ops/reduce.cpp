@@ -1,7 +1,5 @@
 #include "tutti/ops/reduce.h"
 
-#include <cmath>
-
 #include "tutti/autograd/with_grad.h"
 #include "tutti/backends/contract/make_fold.h"
 #include "tutti/backends/contract/make_view.h"
@@ -14,23 +12,23 @@
 namespace tutti {
 namespace {
 
-Tensor scaled_sum(const char* op, const Tensor& x, const Axes& axes, double factor, DType dtype) {
+Tensor divided_sum(const char* op, const Tensor& x, const Axes& axes, double divisor, DType dtype) {
   Output y = output(axes.shape, dtype, x.device());
-  kernel::sum::on(x.device())(fold(x, axes, y), factor);
-  return with_grad(op, y, {x}, [ones = axes.ones, from = x.shape(), factor](Saved&, const Tensor& dy) {
+  kernel::sum::on(x.device())(fold(x, axes, y), divisor);
+  return with_grad(op, y, {x}, [ones = axes.ones, from = x.shape(), divisor](Saved&, const Tensor& dy) {
     // The mean of nothing is NaN, but no element depends on it: its gradient's own derivative is 0.
-    const Tensor scaled = factor == 1 ? dy : mul(dy, std::isnan(factor) ? 0 : factor);
+    const Tensor scaled = divisor == 1 ? dy : mul(dy, divisor == 0 ? 0 : 1 / divisor);
     return Grads{expand(scaled.shape() == ones ? scaled : reshape(scaled, ones), from)};
   });
 }
 
 Tensor sum_over(const Tensor& x, const Axes& axes) {
-  return scaled_sum("sum", x, axes, 1, is_floating(x.dtype()) ? x.dtype() : DType::int64);
+  return divided_sum("sum", x, axes, 1, is_floating(x.dtype()) ? x.dtype() : DType::int64);
 }
 
 Tensor mean_over(const Tensor& x, const Axes& axes) {
-  const double factor = axes.count ? 1 / static_cast<double>(axes.count) : NAN;
-  return scaled_sum("mean", x, axes, factor, is_floating(x.dtype()) ? x.dtype() : DType::float32);
+  return divided_sum("mean", x, axes, static_cast<double>(axes.count),
+                     is_floating(x.dtype()) ? x.dtype() : DType::float32);
 }
 
 }  // namespace

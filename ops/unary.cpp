@@ -21,7 +21,7 @@ Tensor cos(const Tensor& x) { return detail::unary(Unary::cos, x); }
 Tensor tanh(const Tensor& x) { return detail::unary(Unary::tanh, x); }
 
 namespace {
-Tensor clamp_gradient(const Tensor& dy, const Tensor& x, double low, double high) {
+Tensor clamp_gradient(const Tensor& dy, const Tensor& x, Number low, Number high) {
   const Output dx = output_like(dy);
   kernel::clamp_backward::on(dy.device())(elements(dx, dy, x), low, high);
   return with_grad("clamp", dx, {dy}, {x}, [low, high](Saved& s, const Tensor& g) {
@@ -30,9 +30,10 @@ Tensor clamp_gradient(const Tensor& dy, const Tensor& x, double low, double high
 }
 }  // namespace
 
-Tensor clamp(const Tensor& x, double low, double high) {
+Tensor clamp(const Tensor& x, Number low, Number high) {
   check_defined("clamp", "x", x);
-  if (!(low <= high)) throw ValueError(message("clamp: low ", low, " and high ", high, " are no range"));
+  const bool range = low.is_integer() && high.is_integer() ? low.whole() <= high.whole() : low.real() <= high.real();
+  if (!range) throw ValueError(message("clamp: low ", low, " and high ", high, " are no range"));
   check_number("clamp", low, x.dtype());
   check_number("clamp", high, x.dtype());
   const Output y = output_like(x);

@@ -1,5 +1,6 @@
 // Elementwise functions of one tensor (floating dtypes, unless said otherwise).
 #pragma once
+#include "tutti/core/number.h"
 #include "tutti/core/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -19,7 +20,7 @@ Tensor cos(const Tensor& x);         ///< of radians
 Tensor tanh(const Tensor& x);
 /// x limited to [low, high]; NaN stays NaN; integers too. The gradient passes where low <= x <= high. ValueError if low
 /// > high.
-Tensor clamp(const Tensor& x, double low, double high);
+Tensor clamp(const Tensor& x, Number low, Number high);
 
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/backends/contract/view.h"
+#include "tutti/core/number.h"
 
 namespace tutti {
 
@@ -19,7 +20,7 @@ struct arithmetic : Kernel<arithmetic, Gap::cuda> {
 /// The same with a number, which is a value of the dtype, as the second operand or (number_first) the first.
 struct arithmetic_scalar : Kernel<arithmetic_scalar, Gap::cuda> {
   template <class Target>
-  static void run(Arithmetic op, const Elements<1>& e, double number, bool number_first);
+  static void run(Arithmetic op, const Elements<1>& e, Number number, bool number_first);
 };
 
 /// -dy y / b: the gradient of y = a / b with respect to b, from (dy, y, b).

@@ -2,6 +2,7 @@
 #pragma once
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/backends/contract/view.h"
+#include "tutti/core/number.h"
 
 namespace tutti {
 
@@ -19,7 +20,7 @@ struct compare : Kernel<compare, Gap::cuda> {
 /// The same with a number as the second operand; for integers it is one of their values.
 struct compare_scalar : Kernel<compare_scalar, Gap::cuda> {
   template <class Target>
-  static void run(Compare op, const Elements<1>& e, double number);
+  static void run(Compare op, const Elements<1>& e, Number number);
 };
 
 /// out = a and b, a or b: all bool.
@@ -37,7 +38,7 @@ struct where : Kernel<where, Gap::cuda> {
 /// out = (mask == where_true) ? value : x from (x, mask): one of the dtype of out, and bool.
 struct masked_fill : Kernel<masked_fill, Gap::cuda> {
   template <class Target>
-  static void run(const Elements<2>& e, double value, bool where_true);
+  static void run(const Elements<2>& e, Number value, bool where_true);
 };
 
 }  // namespace kernel

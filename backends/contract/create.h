@@ -2,19 +2,20 @@
 #pragma once
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/backends/contract/view.h"
+#include "tutti/core/number.h"
 
 namespace tutti::kernel {
 
 /// y = value everywhere, converted to y's dtype (bool: value != 0).
 struct fill : Kernel<fill, Gap::cuda> {
   template <class Target>
-  static void run(Rows y, double value);
+  static void run(Rows y, Number value);
 };
 
-/// y[i] = first + i * step along one contiguous row, computed in float64 and then converted to y's dtype.
+/// y[i] = first + i * step along one contiguous row: exact in integers, else computed in float64 and rounded once.
 struct arange : Kernel<arange, Gap::cuda> {
   template <class Target>
-  static void run(Rows y, double first, double step);
+  static void run(Rows y, Number first, Number step);
 };
 
 /// y[i] = first + i * (last - first) / (n - 1); the second half counts back from `last`, so that both ends are exact.

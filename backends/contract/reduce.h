@@ -5,14 +5,15 @@
 
 namespace tutti::kernel {
 
-/// scale * sum. Integers and bool are added in int64 and give int64 (scale is 1) or float32.
+/// sum / divisor; NaN if the divisor is 0. Integers and bool are added in int64 and give int64 (the divisor is 1) or
+/// float32. Finite whenever the exact result is.
 struct sum : Kernel<sum, Gap::cuda> {
   template <class Target>
-  static void run(const Fold& x, double scale);
+  static void run(const Fold& x, double divisor);
 };
 
 /// sum (x - mean)^2 / divisor, or its square root. The mean is taken relative to each result's first element, so that
-/// equal values give exactly 0.
+/// equal values give exactly 0. Squares do not overflow or vanish.
 struct variance : Kernel<variance, Gap::cuda> {
   template <class Target>
   static void run(const Fold& x, double divisor, bool root);

@@ -2,6 +2,7 @@
 #pragma once
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/backends/contract/view.h"
+#include "tutti/core/number.h"
 
 namespace tutti {
 
@@ -43,13 +44,13 @@ struct unary_backward : Kernel<unary_backward, Gap::cuda> {
 /// out = x limited to [low, high]; NaN stays NaN.
 struct clamp : Kernel<clamp, Gap::cuda> {
   template <class Target>
-  static void run(const Elements<1>& e, double low, double high);
+  static void run(const Elements<1>& e, Number low, Number high);
 };
 
 /// out = dy where low <= x <= high, else 0, from (dy, x).
 struct clamp_backward : Kernel<clamp_backward, Gap::cuda> {
   template <class Target>
-  static void run(const Elements<2>& e, double low, double high);
+  static void run(const Elements<2>& e, Number low, Number high);
 };
 
 /// out = x^exponent, elementwise; and with one exponent for all.

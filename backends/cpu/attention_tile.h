@@ -13,6 +13,8 @@ namespace {
 inline constexpr int64_t query_tile = 64, key_tile = 64;
 template <class T>
 inline constexpr T infinity = std::numeric_limits<T>::infinity();
+/// Below it, in units of log2, a maximum and the logarithm of a sum (which is below 64) go into one number.
+inline constexpr double usual_score = 128;
 inline constexpr double log2_e = 1.4426950408889634074;
 
 /// 2^x for x <= 127 (float) or 1023: exactly 0 below -127 or -1023 (and so for -inf), NaN for NaN; within 1.5 ulp.

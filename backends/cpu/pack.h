@@ -14,8 +14,10 @@ template <class To, class From>
 TUTTI_INLINE To convert(From x) {
   if constexpr (is_half<From>) {
     return convert<To>(static_cast<float>(x));
+  } else if constexpr (is_half<To> && std::is_integral_v<From>) {
+    return To::from(static_cast<int64_t>(x));
   } else if constexpr (is_half<To>) {
-    return To::from(static_cast<float>(x));
+    return To::from(x);
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
     constexpr auto low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
     constexpr auto end = static_cast<From>(high / 2 + 1) * 2;  // exact, unlike high itself

@@ -20,6 +20,9 @@ Tensor column(const Rates& values, DType dtype, Device device) {
   return to(to(Tensor::from(values, {static_cast<int64_t>(values.size()), 1}), dtype), device);
 }
 
+/// x times the factors where those are not 0, else 0: an infinite x is dropped too, which 0 times it is not.
+Tensor times(const Tensor& x, const Tensor& factors) { return masked_fill(mul(x, factors), eq(factors, 0), 0); }
+
 /// For each element 0 or 1 / (1 - p_i): [B, T, G, width].
 Tensor element_factors(const Tensor& x, const Rates& rates) {
   Rates scales;
@@ -82,8 +85,8 @@ Tensor GroupDropout::forward(const Tensor& x) const {
   if (!whole_groups_ && equal(rates_[0])) return dropout(x, rates_[0]);
   const int64_t batch = x.rank() == 3 ? x.size(0) : 1, tokens = x.size(-2), width = x.size(-1) / groups;
   const Tensor grouped = reshape(x, {batch, tokens, groups, width});
-  return reshape(mul(grouped, whole_groups_ ? group_factors(grouped, rates_) : element_factors(grouped, rates_)),
-                 x.shape());
+  const Tensor factors = whole_groups_ ? group_factors(grouped, rates_) : element_factors(grouped, rates_);
+  return reshape(times(grouped, factors), x.shape());
 }
 
 }  // namespace tutti::nn

@@ -38,14 +38,6 @@ void shift_plane(const T* x, T* y, int64_t height, int64_t width, int64_t dx, in
   }
 }
 
-template <class T>
-T from_double(double v) {
-  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
-    return T::from(static_cast<float>(v));
-  else
-    return static_cast<T>(v);
-}
-
 }  // namespace
 
 Transform normalize(double mean, double stddev) {
@@ -65,7 +57,7 @@ Transform random_shift(int64_t pixels, double fill) {
     const Tensor x = contiguous(batch);
     Output y = output_like(x);
     tutti::visit(x.dtype(), [&]<class T>(T) {
-      const T blank = from_double<T>(fill);
+      const T blank = Number(fill).element<T>(x.dtype());
       const int64_t plane = n.height * n.width;
       const T* from = x.data<T>();
       T* to = y.data<T>();

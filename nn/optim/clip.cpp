@@ -60,10 +60,15 @@ double largest(const SlotList& slots) {
   return top;
 }
 
-bool all_float64(const SlotList& slots) {
-  for (size_t i = 0; i < slots.size(); ++i)
-    if (slots.parameter(i).dtype() != DType::float64) return false;
-  return true;
+/// The power of two near 1 / top that brings every gradient into the range of squares. Where one that is not 0 may be
+/// float32, it is one that float32 holds too; one so small that it holds none, or so large that theirs vanish beside
+/// it, is float64's.
+double scale_for(const SlotList& slots, double top) {
+  bool wide = true;
+  for (size_t i = 0; i < slots.size(); ++i) wide = wide && slots.parameter(i).dtype() == DType::float64;
+  int exponent = 0;
+  std::frexp(top, &exponent);
+  return std::ldexp(1.0, std::clamp(-exponent, -1000, wide || top < 0x1p-149 ? 1000 : 126));
 }
 
 /// Write access to every gradient; a strided one is replaced by the contiguous copy that the slot holds.
@@ -79,24 +84,21 @@ double limit_norm(const std::vector<Tensor>& parameters, const Named* named, dou
   const no_grad off;
   SlotList slots = gradients_of("clip_grad_norm", parameters);
   if (slots.size() == 0) return 0;
-  double norm = std::sqrt(square_sum(slots, 1));
+  double norm = std::sqrt(square_sum(slots, 1)), scale = 1;
   // Squares of large or small numbers leave the range of float32: then divide by the largest first.
   if (!(norm > 1e-12 && std::isfinite(norm))) {
     const double top = largest(slots);
     if (!std::isfinite(top)) refuse("clip_grad_norm", parameters, named);
     if (top == 0) return 0;
-    int exponent = 0;
-    std::frexp(top, &exponent);
-    const int limit = all_float64(slots) ? 1000 : 126;  // a power of two that the gradients' dtype holds too
-    const double scale = std::ldexp(1.0, std::clamp(-exponent, -limit, limit));
-    norm = std::sqrt(square_sum(slots, scale)) / scale;
+    scale = scale_for(slots, top);
+    norm = std::sqrt(square_sum(slots, scale));  // of the scaled gradients
   }
-  if (norm <= max_norm) return norm;
-  const double factor = max_norm / norm, half = std::sqrt(factor);
+  if (norm / scale <= max_norm) return norm / scale;
+  const double factor = max_norm / norm * scale, half = std::sqrt(factor);
   const bool small = factor < 1e-30;
   write("clip_grad_norm", slots);
   kernel::gradient_scale::on(slots.device())(slots.view(), small ? half : factor, small ? half : 1);
-  return norm;
+  return norm / scale;
 }
 
 void limit_value(const std::vector<Tensor>& parameters, const Named* named, double limit) {

@@ -92,3 +92,32 @@ TEST_CASE("dtypes know their size, name and type") {
     CHECK(tutti::visit(d.dtype, []<class T>(T) { return sizeof(T); }) == d.size);
   }
 }
+
+TEST_CASE("doubles and integers become half types in one rounding") {
+  // Half way between neighbours, and a hair to each side that float32 does not see.
+  const auto check = []<class Half>(Half) {
+    size_t wrong = 0;
+    for (uint32_t bits = 0; bits < (std::is_same_v<Half, float16> ? 0x7bffu : 0x7f7fu); ++bits) {
+      const auto value = [](uint32_t b) {
+        return static_cast<double>(static_cast<float>(Half{static_cast<uint16_t>(b)}));
+      };
+      const double low = value(bits), high = value(bits + 1), half = low + (high - low) / 2;
+      wrong += Half::from(low).bits != bits;
+      wrong += Half::from(half).bits != (bits & 1 ? bits + 1 : bits);
+      wrong += Half::from(std::nextafter(half, 0.0)).bits != bits;
+      wrong += Half::from(std::nextafter(half, INFINITY)).bits != bits + 1;
+      wrong += Half::from(-std::nextafter(half, INFINITY)).bits != (0x8000 | (bits + 1));
+    }
+    CHECK(wrong == 0);
+    CHECK(std::isinf(static_cast<float>(Half::from(1e300))));
+    CHECK(Half::from(-1e-300).bits == 0x8000);
+    CHECK(std::isnan(static_cast<float>(Half::from(std::nan("")))));
+  };
+  check(float16{});
+  check(bfloat16{});
+  CHECK(bfloat16::from((int64_t{257} << 40) + 1).bits == bfloat16::from(0x1.02p48).bits);
+  CHECK(bfloat16::from((int64_t{257} << 40)).bits == bfloat16::from(0x1p48).bits);  // even
+  CHECK(bfloat16::from(-(int64_t{257} << 54) - 1).bits == bfloat16::from(-0x1.02p62).bits);
+  CHECK(bfloat16::from(INT64_MIN).bits == bfloat16::from(-0x1p63).bits);
+  CHECK(float16::from(int64_t{2049}).bits == float16::from(2048.f).bits);
+}

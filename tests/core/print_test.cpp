@@ -41,6 +41,29 @@ TEST_CASE("printing numbers") {
   CHECK(to_string(Tensor::from({1, 2}, {2}, DType::bfloat16)) == "Tensor([1., 2.], dtype=bfloat16)");
 }
 
+TEST_CASE("printing half types: the shortest text that reads back in the dtype") {
+  CHECK(to_string(Tensor::from({0.66}, {1}, DType::float16)) == "Tensor([0.66], dtype=float16)");
+  CHECK(to_string(Tensor::from({0.1, 65504, 2}, {3}, DType::float16)) ==
+        "Tensor([1.00e-01, 6.55e+04, 2.00e+00], dtype=float16)");
+  CHECK(to_string(Tensor::from({0.1, -3.14159}, {2}, DType::bfloat16)) == "Tensor([ 0.1 , -3.14], dtype=bfloat16)");
+  CHECK(to_string(Tensor::from({1e-7, NAN, -INFINITY}, {3}, DType::float16)) ==
+        "Tensor([1.e-07,    nan,   -inf], dtype=float16)");
+  const PrintOptions all{.precision = 64};
+  const auto check = [&]<class Half>(Half) {
+    size_t wrong = 0;
+    for (uint32_t bits = 0; bits < 0x10000; bits += 3) {
+      const Half h{static_cast<uint16_t>(bits)};
+      if (!std::isfinite(static_cast<float>(h))) continue;
+      const std::string text = to_string(Tensor::from(std::vector<Half>{h}, {1}), all);
+      const double read = std::strtod(text.c_str() + text.find('[') + 1, nullptr);
+      wrong += Half::from(read).bits != bits;
+    }
+    CHECK(wrong == 0);
+  };
+  check(float16{});
+  check(bfloat16{});
+}
+
 TEST_CASE("printing integers and booleans") {
   CHECK(to_string(Tensor::from({1, -20, 3}, {3}, DType::int64)) == "Tensor([  1, -20,   3])");
   CHECK(to_string(Tensor::from(std::vector<int64_t>{(int64_t{1} << 53) + 1}, {1})) == "Tensor([9007199254740993])");

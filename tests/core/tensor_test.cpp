@@ -73,10 +73,14 @@ TEST_CASE("Tensor::from refuses wrong counts, sizes and values") {
   REQUIRE_THROWS_WITH(Tensor::from({1}, {-1}), "a tensor's size cannot be negative: [-1]");
   REQUIRE_THROWS_WITH(Tensor::from({1}, {int64_t{1} << 40, int64_t{1} << 40}),
                       "a tensor of shape [1099511627776, 1099511627776] is too large");
-  REQUIRE_THROWS_WITH(Tensor::from({256}, {1}, DType::uint8), "Tensor::from: 256 does not fit uint8");
-  REQUIRE_THROWS_WITH(Tensor::from({-1}, {1}, DType::uint8), "Tensor::from: -1 does not fit uint8");
-  REQUIRE_THROWS_WITH(Tensor::from({NAN}, {1}, DType::int64), "Tensor::from: nan does not fit int64");
-  REQUIRE_THROWS_WITH(Tensor::from({1e10}, {1}, DType::int32), "Tensor::from: 1e+10 does not fit int32");
+  REQUIRE_THROWS_WITH(Tensor::from({256}, {1}, DType::uint8),
+                      "Tensor::from: 256 is not a value of uint8; convert with to(x, dtype)");
+  REQUIRE_THROWS_WITH(Tensor::from({-1}, {1}, DType::uint8),
+                      "Tensor::from: -1 is not a value of uint8; convert with to(x, dtype)");
+  REQUIRE_THROWS_WITH(Tensor::from({NAN}, {1}, DType::int64),
+                      "Tensor::from: nan is not a value of int64; convert with to(x, dtype)");
+  REQUIRE_THROWS_WITH(Tensor::from({1e10}, {1}, DType::int32),
+                      "Tensor::from: 1e+10 is not a value of int32; convert with to(x, dtype)");
   REQUIRE_THROWS_AS(Tensor::from({1e10}, {1}, DType::int32), ValueError);
 }
 

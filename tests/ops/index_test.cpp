@@ -233,3 +233,33 @@ TEST_CASE("mistakes with indices are typed errors with value and position") {
   CHECK_THROWS_WITH(tril(zeros({3})), "tril: shape [3] has fewer than 2 axes");
   CHECK_THROWS_WITH(triu(undefined), "triu: x is undefined");
 }
+
+TEST_CASE("sums by index in half types are rounded once") {
+  constexpr int64_t n = 5000;  // ones added in bfloat16 stop at 256, in float16 at 2048
+  const Tensor index = zeros({n}, {.dtype = DType::int64});
+  for_each_isa([&](const char* isa) {
+    for (const DType t : {DType::bfloat16, DType::float16}) {
+      INFO(isa << " " << name_of(t));
+      const TensorOptions o{.dtype = t};
+      const Values want{full({}, n, o).item(), 0};
+      CHECK(scatter_add(zeros({2}, o), 0, index, ones({n}, o)).to_vector<double>() == want);
+      const Tensor x = zeros({2}, o).requires_grad_();
+      sum(gather(x, 0, index)).backward();
+      CHECK(x.grad().to_vector<double>() == want);
+      x.zero_grad();
+      sum(index_select(x, 0, index)).backward();
+      CHECK(x.grad().to_vector<double>() == want);
+      const Tensor w = zeros({2, 1}, o).requires_grad_();
+      sum(embedding(index, w)).backward();
+      CHECK(w.grad().to_vector<double>() == want);
+      // What is added to counts too, and both get their gradients.
+      const Tensor start = full({2}, 0.25, o).requires_grad_(), parts = ones({3}, o).requires_grad_();
+      const Tensor y = scatter_add(start, 0, zeros({3}, {.dtype = DType::int64}), parts);
+      CHECK(y.dtype() == t);
+      CHECK(y.to_vector<double>() == Values{3.25, 0.25});
+      sum(y).backward();
+      CHECK(start.grad().to_vector<double>() == Values{1, 1});
+      CHECK(parts.grad().to_vector<double>() == Values{1, 1, 1});
+    }
+  });
+}

@@ -203,3 +203,20 @@ TEST_CASE("cross_entropy: a weight that wants a gradient, which is not computed,
   const no_grad off;
   CHECK(cross_entropy(logits, target, {.weight = weight}).item() > 1);
 }
+
+TEST_CASE("cross_entropy: an ignored row counts for nothing, whatever its index and its logits") {
+  const int64_t ignored = (int64_t{1} << 53) + 1;  // no double
+  for (const int64_t label : {ignored, int64_t{-100}})
+    for (const double bad : {0.0, HUGE_VAL, std::nan("")}) {
+      const Tensor x = Tensor::from({1, 2, bad, 3}, {2, 2}, DType::float64).requires_grad_();
+      const Tensor target = Tensor::from(std::vector<int64_t>{0, label}, {2});
+      for (const bool graph : {false, true}) {
+        x.zero_grad();
+        cross_entropy(x, target, {.ignore_index = label}).backward({.create_graph = graph});
+        const auto g = x.grad().detach().to_vector<double>();
+        CHECK(g[0] == Approx(1 / (1 + std::exp(1)) - 1));
+        CHECK(g[2] == 0);
+        CHECK(g[3] == 0);
+      }
+    }
+}

@@ -146,9 +146,10 @@ TEST_CASE("randint covers its range evenly (kernel random_integer)") {
       ++counts[static_cast<size_t>(k + 3)];
     }
     CHECK(chi_square(counts, 5000) < 9 + 4 * std::sqrt(18.0));
-    const auto wide = randint(INT64_MIN, INT64_MAX, {1000}, {}, g).to_vector<int64_t>();
+    const TensorOptions ints{.dtype = DType::int64};
+    const auto wide = randint(INT64_MIN, INT64_MAX, {1000}, ints, g).to_vector<int64_t>();
     CHECK(std::count_if(wide.begin(), wide.end(), [](int64_t k) { return k < 0; }) > 400);
-    const auto large = randint(0, int64_t{1} << 40, {1000}, {}, g).to_vector<int64_t>();
+    const auto large = randint(0, int64_t{1} << 40, {1000}, ints, g).to_vector<int64_t>();
     CHECK(*std::max_element(large.begin(), large.end()) > int64_t{1} << 39);
     CHECK(*std::max_element(large.begin(), large.end()) < int64_t{1} << 40);
     CHECK(randint(4, 5, {3}, {}, g).to_vector<double>() == Values{4, 4, 4});
@@ -206,4 +207,22 @@ TEST_CASE("mistakes with random numbers are typed errors") {
   CHECK_THROWS_WITH(bernoulli(NAN, {2}), "bernoulli: probability nan is not in [0, 1]");
   CHECK_THROWS_WITH(randperm(-1), "randperm: n = -1 is negative");
   CHECK_THROWS_AS(rand({-2}), ShapeError);
+}
+
+TEST_CASE("randint in floating dtypes: every integer of the range, or an error") {
+  const struct {
+    DType dtype;
+    int64_t most;
+  } all[] = {
+      {DType::bfloat16, 256}, {DType::float16, 2048}, {DType::float32, 1 << 24}, {DType::float64, int64_t{1} << 53}};
+  for (const auto& d : all) {
+    INFO(name_of(d.dtype));
+    const TensorOptions o{.dtype = d.dtype};
+    CHECK(randint(d.most, d.most + 1, {2}, o).to_vector<double>() == Values(2, static_cast<double>(d.most)));
+    CHECK(randint(-d.most, 1 - d.most, {2}, o).to_vector<double>() == Values(2, static_cast<double>(-d.most)));
+    CHECK_THROWS_WITH(randint(0, d.most + 2, {2}, o),
+                      "randint: [0, " + std::to_string(d.most + 2) + ") does not fit " + name_of(d.dtype));
+    CHECK_THROWS_AS(randint(-d.most - 1, 0, {2}, o), ValueError);
+  }
+  CHECK_THROWS_AS(randint(100000, 100001, {2}, {.dtype = DType::float16}), ValueError);  // infinity in float16
 }

@@ -132,6 +132,21 @@ TEST_CASE("unary: accurate to a few units in the last place over the whole range
   });
 }
 
+TEST_CASE("unary: functions that are odd keep the sign of zero") {
+  for_each_isa([](const char* isa) {
+    INFO(isa);
+    for (const DType t : {DType::float32, DType::float64, DType::bfloat16, DType::float16}) {
+      const Tensor zero = Tensor::from({-0.0, 0.0}, {2}, t);
+      for (Tensor (*f)(const Tensor&) : {&tutti::log1p, &tutti::sqrt, &tutti::sin, &tutti::tanh}) {
+        const auto v = f(zero).to_vector<double>();
+        CHECK(std::signbit(v[0]));
+        CHECK_FALSE(std::signbit(v[1]));
+        CHECK(v == std::vector<double>{0, 0});
+      }
+    }
+  });
+}
+
 TEST_CASE("unary: second and third derivatives") {
   Tensor x = random_tensor({3, 4}, DType::float64, 4, 0.3, 2);
   x.requires_grad_();

@@ -32,7 +32,7 @@ Tensor from_values(const std::vector<double>& values, const Dims& shape, DType d
     T* p = y.data<T>();
     for (double v : values) {
       if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
-        *p++ = T::from(static_cast<float>(v));
+        *p++ = T::from(v);
       else
         *p++ = static_cast<T>(v);
     }

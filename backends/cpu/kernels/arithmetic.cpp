@@ -57,9 +57,9 @@ void kernel::arithmetic::run<Here>(Arithmetic op, const Elements<2>& e) {
 }
 
 template <>
-void kernel::arithmetic_scalar::run<Here>(Arithmetic op, const Elements<1>& e, double number, bool number_first) {
+void kernel::arithmetic_scalar::run<Here>(Arithmetic op, const Elements<1>& e, Number number, bool number_first) {
   for_compute(e.out_dtype, [&]<class T>(T) {
-    const T value = static_cast<T>(number);
+    const T value = number.as<T>();
     run_op<T>(op, with_number(e, value, number_first));
   });
 }

@@ -7,7 +7,20 @@
 namespace tutti {
 namespace {
 
+inline constexpr double usual_base = usual_score + 64;
 inline constexpr int64_t wanted_pieces = 16, most_parts = 8, part_keys = 2 * key_tile;
+
+/// f(true or false as a constant).
+template <class F>
+TUTTI_INLINE void either(bool condition, const F& f) {
+  condition ? f(std::true_type{}) : f(std::false_type{});
+}
+
+/// Of a log_sum: its maximum and the rest are one number.
+template <class T>
+TUTTI_INLINE bool is_usual(T log_sum) {
+  return log_sum < static_cast<T>(usual_base) && log_sum > static_cast<T>(-usual_base);
+}
 
 template <class T>
 struct Backward {
@@ -57,8 +70,8 @@ struct Backward {
 
   void piece(int64_t b, int64_t kv_head, int64_t key_begin, int64_t key_end);
   void deltas(int64_t b, int64_t h, T* to);
-  template <bool masked, bool dropped>
-  void score_gradients(const Tile& t, const T* log_sum, const T* delta_rows);
+  template <bool masked, bool dropped, bool far>
+  void score_gradients(const Tile& t, const T* log_sum, const T* rests, const T* delta_rows);
   void tile(const Tile& t, bool masked, const Packed<T>& keys, const T* delta_rows, T* dq_rows);
 };
 
@@ -80,19 +93,23 @@ void Backward<T>::deltas(int64_t b, int64_t h, T* to) {
 
 /// In `weights` the scores become P (with dropout: as used for v), in `grads` dP becomes dS = P (dP - delta).
 template <class T>
-template <bool masked, bool dropped>
-void Backward<T>::score_gradients(const Tile& t, const T* log_sum, const T* delta_rows) {
+template <bool masked, bool dropped, bool far>
+void Backward<T>::score_gradients(const Tile& t, const T* log_sum, const T* rests, const T* delta_rows) {
   using B = batch<T>;
   const B zero(T(0)), hidden(-infinity<T>);
   const int64_t padded = round_up(t.keys, lanes<T>);
   if (masked) fill_bias(a, t, bias);
   if (dropped) fill_dropout(a, t, drop);
   for (int64_t i = 0; i < t.queries; ++i) {
-    const B base(log_sum[i]), mean(delta_rows[i]);
+    const B base(log_sum[i]), rest(rests[i]), mean(delta_rows[i]);
+    const B most(is_usual(log_sum[i]) ? infinity<T> : T(0));
     for (int64_t at = i * key_tile; at < i * key_tile + padded; at += lanes<T>) {
       const B add = masked ? B::load_unaligned(bias + at) : zero;
       B p = B::load_unaligned(weights + at), g = B::load_unaligned(grads + at);
-      p = power_of_two(masked ? p + add - base : p - base);
+      p = masked ? p + add - base : p - base;
+      // A large score is rounded coarsely, and not as in the forward pass: it may not exceed the maximum for that.
+      if (far) p = xsimd::min(most, p) - rest;
+      p = power_of_two(p);
       if (dropped) {
         const B factor = B::load_unaligned(drop + at);
         g = p * (g * factor - mean);
@@ -120,10 +137,16 @@ void Backward<T>::tile(const Tile& t, bool masked, const Packed<T>& keys, const 
                  Blocks<T>{queries.data, queries.row, 1, k_lanes, key_tile, weights, key_tile});
   product<false>(t.queries, vectors, a.v.width, Blocks<T>{grad.data, grad.row, 1, v_lanes, key_tile, grads, key_tile});
   const T* const sums = log_sums + (t.b * a.q.heads + t.h) * a.q.tokens + t.query;
-  if (a.dropout > 0)
-    masked ? score_gradients<true, true>(t, sums, delta_rows) : score_gradients<false, true>(t, sums, delta_rows);
-  else
-    masked ? score_gradients<true, false>(t, sums, delta_rows) : score_gradients<false, false>(t, sums, delta_rows);
+  const T* const rests = sums + a.q.batches * a.q.heads * a.q.tokens;
+  bool far = false;
+  for (int64_t i = 0; i < t.queries; ++i) far |= rests[i] != 0 || !is_usual(sums[i]);
+  either(masked, [&]<class Masked>(Masked) {
+    either(a.dropout > 0, [&]<class Dropped>(Dropped) {
+      either(far, [&]<class Far>(Far) {
+        score_gradients<Masked::value, Dropped::value, Far::value>(t, sums, rests, delta_rows);
+      });
+    });
+  });
   const auto add = [](const Packed<T>& b, int64_t rows, int64_t columns, int64_t depth, const T* a_data, int64_t a_row,
                       int64_t a_col, T* c) {
     const Blocks<T> x{a_data, a_row, a_col, b.data, b.row, c, columns};

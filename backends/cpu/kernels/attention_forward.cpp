@@ -124,10 +124,15 @@ void Forward<T>::finish(int64_t b, int64_t h, int64_t begin, int64_t count, int6
     const B l = B::load_unaligned(sums + at + i), m = B::load_unaligned(maxima + at + i);
     const auto none = l == B(T(0));
     xsimd::select(none, l, B(T(1)) / l).store_unaligned(rescale + i);
-    xsimd::select(none, B(infinity<T>), m + xsimd::log2(l)).store_unaligned(maxima + at + i);
+    const B rest = xsimd::log2(l);
+    const auto usual = xsimd::abs(m) < B(static_cast<T>(usual_score));
+    xsimd::select(none, B(infinity<T>), xsimd::select(usual, m + rest, m)).store_unaligned(maxima + at + i);
+    xsimd::select(none, B(T(0)), xsimd::select(usual, B(T(0)), rest)).store_unaligned(sums + at + i);
   }
   T* to = log_sums + (b * a.q.heads + h) * a.q.tokens + begin;
   for (int64_t i = 0; i < count; ++i) to[i] = maxima[at + i];
+  to += a.q.batches * a.q.heads * a.q.tokens;
+  for (int64_t i = 0; i < count; ++i) to[i] = sums[at + i];
   store_rows(o + at * v_row, v_row, out, b, h, begin, count, [&](int64_t i) { return rescale[i]; });
 }
 

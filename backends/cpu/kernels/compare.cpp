@@ -47,9 +47,9 @@ void kernel::compare::run<Here>(Compare op, const Elements<2>& e) {
 }
 
 template <>
-void kernel::compare_scalar::run<Here>(Compare op, const Elements<1>& e, double number) {
+void kernel::compare_scalar::run<Here>(Compare op, const Elements<1>& e, Number number) {
   for_compute(e.dtype[0], [&]<class T>(T) {
-    const T value = static_cast<T>(number);
+    const T value = number.computed<T>(e.dtype[0]);
     run_compare<T>(op, with_number(e, value, false));
   });
 }
@@ -74,9 +74,9 @@ void kernel::where::run<Here>(const Elements<3>& e) {
 }
 
 template <>
-void kernel::masked_fill::run<Here>(const Elements<2>& e, double value, bool where_true) {
+void kernel::masked_fill::run<Here>(const Elements<2>& e, Number value, bool where_true) {
   for_compute(e.out_dtype, [&]<class T>(T) {
-    const T v = static_cast<T>(value);
+    const T v = value.computed<T>(e.out_dtype);
     if constexpr (std::is_floating_point_v<T>) {
       const batch<T> fill(v), zero(T{0});
       if (where_true)

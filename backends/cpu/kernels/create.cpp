@@ -11,16 +11,6 @@ namespace {
 constexpr int64_t grain = 64 * 1024;
 
 template <class T>
-T converted(DType dtype, double value) {
-  if constexpr (is_half<T>)
-    return T::from(static_cast<float>(value));
-  else if constexpr (std::is_same_v<T, uint8_t>)
-    return dtype == DType::boolean ? uint8_t{value != 0} : static_cast<uint8_t>(value);
-  else
-    return static_cast<T>(value);
-}
-
-template <class T>
 void fill_contiguous(T* y, int64_t n, T value) {
   constexpr int64_t per_pattern = 64 / static_cast<int64_t>(sizeof(T));
   T pattern[per_pattern];
@@ -30,12 +20,13 @@ void fill_contiguous(T* y, int64_t n, T value) {
   for (; i < n; ++i) y[i] = value;
 }
 
+/// y[i] = at(i, T{}), a Number.
 template <class F>
 void sequence(Rows y, F&& at) {
   for_any(y.dtype, [&]<class T>(T) {
     T* p = static_cast<T*>(y.data);
     parallel_for(y.width, grain, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) p[i] = converted<T>(y.dtype, at(i));
+      for (int64_t i = begin; i < end; ++i) p[i] = Number(at(i, T{})).template element<T>(y.dtype);
     });
   });
 }
@@ -43,9 +34,9 @@ void sequence(Rows y, F&& at) {
 }  // namespace
 
 template <>
-void fill::run<Here>(Rows y, double value) {
+void fill::run<Here>(Rows y, Number value) {
   for_any(y.dtype, [&]<class T>(T) {
-    const T v = converted<T>(y.dtype, value);
+    const T v = value.element<T>(y.dtype);
     const int64_t rows_per_piece = y.width >= grain ? 1 : y.width > 0 ? grain / y.width : grain;
     parallel_for(y.count, rows_per_piece, [=](int64_t first, int64_t last) {
       for (int64_t row = first; row < last; ++row) {
@@ -61,15 +52,20 @@ void fill::run<Here>(Rows y, double value) {
 }
 
 template <>
-void arange::run<Here>(Rows y, double first, double step) {
-  sequence(y, [=](int64_t i) { return first + static_cast<double>(i) * step; });
+void arange::run<Here>(Rows y, Number first, Number step) {
+  sequence(y, [=]<class T>(int64_t i, T) {
+    if constexpr (std::is_integral_v<T>)  // the sum lies in range, though i * step may not
+      return static_cast<int64_t>(first.as<uint64_t>() + static_cast<uint64_t>(i) * step.as<uint64_t>());
+    else
+      return first.real() + static_cast<double>(i) * step.real();
+  });
 }
 
 template <>
 void linspace::run<Here>(Rows y, double first, double last) {
   const int64_t n = y.width;
   const double step = n > 1 ? (last - first) / static_cast<double>(n - 1) : 0;
-  sequence(y, [=](int64_t i) {
+  sequence(y, [=](int64_t i, auto) {
     return i < (n + 1) / 2 ? first + static_cast<double>(i) * step : last - static_cast<double>(n - 1 - i) * step;
   });
 }

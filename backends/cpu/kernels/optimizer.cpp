@@ -107,12 +107,19 @@ void sgd(const ParameterSlot& s, const SgdConfig& config, int64_t first, int64_t
   });
 }
 
+/// A factor in the type C, no larger than it holds: infinity times a gradient of 0 would be NaN.
+template <class C>
+TUTTI_INLINE C finite_factor(double f) {
+  constexpr double most = sizeof(C) == 4 ? 0x1p127 : 0x1p1023;
+  return static_cast<C>(f < most ? f : most);
+}
+
 /// Sums in the gradient's own precision over short runs, and those in float64.
 template <class T>
 double square_sum(const T* g, int64_t count, double scale) {
   using C = compute_t<T>;
   constexpr int64_t run = 1024;
-  const batch<C> factor(static_cast<C>(scale));
+  const batch<C> factor(finite_factor<C>(scale));
   double total = 0;
   for (int64_t begin = 0; begin < count; begin += run) {
     batch<C> sum(C(0));

@@ -44,9 +44,9 @@ void kernel::pow_scalar::run<Here>(const Elements<1>& e, double exponent) {
 }
 
 template <>
-void kernel::clamp::run<Here>(const Elements<1>& e, double low, double high) {
+void kernel::clamp::run<Here>(const Elements<1>& e, Number low, Number high) {
   for_compute(e.out_dtype, [&]<class T>(T) {
-    const T l = static_cast<T>(low), h = static_cast<T>(high);
+    const T l = low.computed<T>(e.out_dtype), h = high.computed<T>(e.out_dtype);
     if constexpr (std::is_floating_point_v<T>)
       elementwise<T>(e, [=](batch<T> x) { return limit(x, l, h); });
     else
@@ -55,10 +55,10 @@ void kernel::clamp::run<Here>(const Elements<1>& e, double low, double high) {
 }
 
 template <>
-void kernel::clamp_backward::run<Here>(const Elements<2>& e, double low, double high) {
+void kernel::clamp_backward::run<Here>(const Elements<2>& e, Number low, Number high) {
   for_real(e.out_dtype, [&]<class T>(T) {
     using B = batch<T>;
-    const B l(static_cast<T>(low)), h(static_cast<T>(high)), zero(T{0});
+    const B l(low.computed<T>(e.out_dtype)), h(high.computed<T>(e.out_dtype)), zero(T{0});
     elementwise<T>(e, [=](B dy, B x) { return select(x >= l && x <= h, dy, zero); });
   });
 }

@@ -31,7 +31,7 @@ void run_float(Unary f, const Elements<1>& e) {
     case Unary::log:
       return elementwise<T>(e, [](B x) { return log_full<T>(x); });
     case Unary::log1p:
-      return elementwise<T>(e, [](B x) { return xsimd::log1p(x); });
+      return elementwise<T>(e, [](B x) { return select(x == B(T{0}), x, xsimd::log1p(x)); });  // -0 stays
     case Unary::sqrt:
       return elementwise<T>(e, [](B x) { return xsimd::sqrt(x); });
     case Unary::rsqrt:

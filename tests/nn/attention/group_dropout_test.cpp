@@ -123,6 +123,25 @@ TEST_CASE("group dropout: the gradient has the same mask, a sequence without a b
   }
 }
 
+TEST_CASE("group dropout: what is dropped is zero, an infinity or NaN too") {
+  manual_seed(5);
+  for (const bool whole : {false, true})
+    for (const double bad : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+      const GroupDropout layer(2, {.rates = {0.5, 0.25}, .whole_groups = whole});
+      const Tensor x = full({40, 2, 4}, bad).requires_grad_();
+      const Tensor y = layer(x);
+      size_t zero = 0, other = 0;
+      for (const double v : y.to_vector<double>()) (v == 0 ? zero : other) += 1;
+      CHECK(zero > 60);
+      CHECK(other > 60);
+      y.backward(full({40, 2, 4}, INFINITY));
+      const auto v = y.to_vector<double>(), g = x.grad().to_vector<double>();
+      size_t differ = 0;
+      for (size_t i = 0; i < v.size(); ++i) differ += (v[i] == 0) != (g[i] == 0) || std::isnan(g[i]);
+      CHECK(differ == 0);
+    }
+}
+
 TEST_CASE("group dropout: errors") {
   REQUIRE_THROWS_WITH(GroupDropout(0), "GroupDropout: groups is 0; it must be at least 1");
   REQUIRE_THROWS_WITH(GroupDropout(4, {.rates = {0.1, 0.2, 0.3}}),

@@ -307,6 +307,31 @@ TEST_CASE("clip_grad_norm: the joint norm, without overflow or underflow") {
   CHECK(w.grad().at({0}) == 0);
 }
 
+TEST_CASE("clip_grad_norm over dtypes of different range") {
+  for_each_isa([](const char* isa) {
+    const double largest = std::numeric_limits<double>::max();
+    const struct {
+      double wide, narrow, max_norm, norm, wide_after, narrow_after;
+    } cases[] = {{1e200, 1, 1, 1e200, 1, 0},  // 1e-200 is 0 in float32
+                 {1e30, 1e30, 1, 1e30 * std::sqrt(2.), std::sqrt(.5), std::sqrt(.5)},
+                 {1e-200, 0, 1e-210, 1e-200, 1e-210, 0},
+                 {1e-200, 1e-40, 1e-42, 1e-40, 1e-202, 1e-42},
+                 {1e200, 1e30, 1e190, 1e200, 1e190, 1e20},
+                 {largest, 1, 2, largest, 2, 0}};
+    for (const auto& c : cases) {
+      INFO(isa << " " << c.wide << " " << c.narrow);
+      const Tensor a = leaf({0}, DType::float64), b = leaf({0}), empty = leaf({0});
+      a.set_grad(full({1}, c.wide, {.dtype = DType::float64}));
+      b.set_grad(full({1}, c.narrow));
+      empty.set_grad(zeros({1}));
+      CHECK(optim::clip_grad_norm({a, b, empty}, c.max_norm) / c.norm == Approx(1).epsilon(1e-4));
+      CHECK(std::abs(a.grad().item() - c.wide_after) <= 1e-4 * c.wide_after + 1e-240);
+      CHECK(std::abs(b.grad().item() - c.narrow_after) <= 2e-3 * c.narrow_after);
+      CHECK(empty.grad().item() == 0);
+    }
+  });
+}
+
 TEST_CASE("clip_grad_norm and clip_grad_value: NaN is an error before anything is written") {
   for_each_isa([](const char* isa) {
     INFO(isa);
