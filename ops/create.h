@@ -21,12 +21,10 @@ Tensor full(const Dims& shape, Number value, TensorOptions options = {});
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 Tensor full_like(const Tensor& x, Number value);
-/// begin, begin + step, ... before end: ceil((end - begin) / step) elements; exact in integer dtypes, whose begin and step
-/// must be integers. ValueError if step is 0 or leads away, or if the dtype does not hold the elements.
+/// begin, begin + step, ... before end: ceil((end - begin) / step) elements; exact in integer dtypes, whose begin and
+/// step must be integers. ValueError if step is 0 or leads away, or if the dtype does not hold the elements.
 Tensor arange(Number begin, Number end, Number step = 1, TensorOptions options = {});
-inline Tensor arange(int64_t n, TensorOptions options = {.dtype = DType::int64}) {
-  return arange(0, n, 1, options);
-}
+inline Tensor arange(int64_t n, TensorOptions options = {.dtype = DType::int64}) { return arange(0, n, 1, options); }
 /// n evenly spaced values from begin to end, both included; computed in float64.
 Tensor linspace(double begin, double end, int64_t n, TensorOptions options = {});
 /// The identity matrix [n, n].

@@ -38,9 +38,10 @@ struct AttentionProblem {
 
 namespace kernel {
 
-/// out [B, H, Tq, Dv], and log_sums [2, B, H, Tq]: the logarithm to base 2 of each row's sum of exp(scores) is the sum of
-/// two numbers. Of usual rows the second is 0; where the largest score is large (a mask of -1e8), the first is that score
-/// and the second the rest, which would be lost beside it. +inf and 0 if all keys are masked. float32, or float64 if q is.
+/// out [B, H, Tq, Dv], and log_sums [2, B, H, Tq]: the logarithm to base 2 of each row's sum of exp(scores) is the sum
+/// of two numbers. Of usual rows the second is 0; where the largest score is large (a mask of -1e8), the first is that
+/// score and the second the rest, which would be lost beside it. +inf and 0 if all keys are masked. float32, or float64
+/// if q is.
 struct attention_forward : Kernel<attention_forward, Gap::cuda> {
   template <class Target>
   static void run(const AttentionProblem& problem, const Heads& out, void* log_sums);
