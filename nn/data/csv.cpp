@@ -119,8 +119,9 @@ class Table {
     if (row_.size() == 1) {  // perhaps not what separates here
       for (const auto& [c, name] : {std::pair{',', "','"}, {';', "';'"}, {'\t', "'\\t'"}, {'|', "'|'"}})
         if (field.find(c) != field.npos) return message("; .separator = ", name, " would cut it into fields");
-      std::vector<std::string_view> words;
-      CsvText(field, whitespace, [](int64_t, size_t, const std::string&) {}).next(words);
+      std::vector<std::string_view> words;  // (without quotes nothing can fail)
+      if (field.find('"') == field.npos)
+        CsvText(field, whitespace, [](int64_t, size_t, const std::string&) {}).next(words);
       if (words.size() > 1 && std::all_of(words.begin(), words.end(), is_number))
         return "; .separator = data::whitespace would cut it into fields";
     }

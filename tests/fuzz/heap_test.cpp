@@ -37,10 +37,17 @@ void* aligned(size_t bytes, std::align_val_t alignment) {
 
 void* operator new(size_t bytes) { return counted(std::malloc(std::max<size_t>(bytes, 1))); }
 void* operator new[](size_t bytes) { return counted(std::malloc(std::max<size_t>(bytes, 1))); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  void* p = std::malloc(std::max<size_t>(bytes, 1));
+  return p ? counted(p) : p;
+}
+void* operator new[](size_t bytes, const std::nothrow_t& n) noexcept { return operator new(bytes, n); }
 void* operator new(size_t bytes, std::align_val_t a) { return aligned(bytes, a); }
 void* operator new[](size_t bytes, std::align_val_t a) { return aligned(bytes, a); }
 void operator delete(void* p) noexcept { release(p); }
 void operator delete[](void* p) noexcept { release(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { release(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { release(p); }
 void operator delete(void* p, size_t) noexcept { release(p); }
 void operator delete[](void* p, size_t) noexcept { release(p); }
 void operator delete(void* p, std::align_val_t) noexcept { release(p); }

@@ -102,6 +102,7 @@ TEST_CASE("read_csv: quotes hold separators, line ends and quotes") {
   CHECK(t.values.to_vector<double>() == Values{0, 1, 2, 2, 1, 3});
   CHECK(complaint("1,2\n3,\"4\n5,6\n") == "line 2, column 2: a quote that nothing closes");
   CHECK(complaint("\"1\"x,2\n") == "line 1, column 1: text after the closing quote: x,2\\x0a");
+  CHECK(complaint("a \"2\n3,4\n").starts_with("line 1, column 1: \"a \"2\" is not a number; "));
   CHECK(complaint("\"1\n\",2\n3,\"x\n4\"\n", {.categories = {{0, {}}}}) ==
         "line 3, column 2: \"x\\x0a4\" is not a number");
   CHECK(complaint("\"1\n\",2\n3,x4\n", {.categories = {{0, {}}}}) == "line 3, column 2: \"x4\" is not a number");
