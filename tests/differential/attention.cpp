@@ -69,7 +69,7 @@ bool packing(Draw& draw, Step& step) {
   options(draw, step, s[0], s[3], s[1], s[1]);
   return true;
 }
-/// With q, k, v [B, H, T, D].
+/// Of q, k, v [B, H, T, D]: [B, T, H, D].
 Plain attended(S s, const Plain& q, const Plain& k, const Plain& v, const Plain& mask, const Plain& layout) {
   const int64_t tq = q.shape[2], tk = k.shape[2], width = q.shape[3],
                 per_head = q.shape[1] / std::max<int64_t>(k.shape[1], 1);
@@ -101,15 +101,24 @@ Plain attended(S s, const Plain& q, const Plain& k, const Plain& v, const Plain&
       keys.push_back(j);
       top = std::max(top, value(score));
     }
+    // Backward has the weights from the logarithm of their sum, which is rounded as a number of its own size.
+    const Number rounded = scores.empty() ? constant(0) : constant(top) * constant(1);
+    const Number off = scores.empty() ? constant(1) : exp(rounded - constant(top));
     for (Number& x : scores) x = exp(x - constant(top));
     for (size_t i = 0; i < scores.size(); ++i) powers[flat(rows, r)].emplace_back(keys[i], scores[i]);
-    sums[flat(rows, r)] = total(scores);
+    sums[flat(rows, r)] = total(scores) * off;
   });
-  return made({q.shape[0], q.shape[1], tq, v.shape[3]}, [&](const Index& i) {
-    const int64_t r = flat(rows, {i[0], i[1], i[2]});
+  return made({q.shape[0], tq, q.shape[1], v.shape[3]}, [&](const Index& i) {
+    const int64_t r = flat(rows, {i[0], i[2], i[1]});
     std::vector<Number> terms;
-    for (const auto& [j, e] : powers[r]) terms.push_back(e * v({i[0], i[1] / per_head, j, i[3]}));
+    for (const auto& [j, e] : powers[r]) terms.push_back(e * v({i[0], i[2] / per_head, j, i[3]}));
     return terms.empty() ? constant(0) : total(terms) / sums[r];
+  });
+}
+/// [B, H, T, D], laid out [B, T, H, D].
+Plain heads_first(const Plain& x) {
+  return looked_at(x, {x.shape[0], x.shape[2], x.shape[1], x.shape[3]}, [&](const Index& i) {
+    return flat(x.shape, {i[0], i[2], i[1], i[3]});
   });
 }
 /// Part 0, 1 or 2 of [B, T, 3, H, D] as [B, H, T, D].
@@ -127,19 +136,14 @@ std::vector<Operation> attention_operations() {
       {"scaled_dot_product_attention",
        attending,
        [](L, S s, X x) { return T{scaled_dot_product_attention(x[0], x[1], x[2], given(s, x[3], x[4]))}; },
-       [](S s, P x) { return Plains{attended(s, x[0], x[1], x[2], x[3], x[4])}; },
+       [](S s, P x) { return Plains{heads_first(attended(s, x[0], x[1], x[2], x[3], x[4]))}; },
        {},
        floating,
        6},
       {"packed_attention",
        packing,
        [](L, S s, X x) { return T{packed_attention(x[0], given(s, x[1], x[2]))}; },
-       [](S s, P x) {
-         const Plain y = attended(s, part(x[0], 0), part(x[0], 1), part(x[0], 2), x[1], x[2]);
-         return Plains{made({y.shape[0], y.shape[2], y.shape[1], y.shape[3]}, [&](const Index& i) {
-           return y({i[0], i[2], i[1], i[3]});
-         })};
-       },
+       [](S s, P x) { return Plains{attended(s, part(x[0], 0), part(x[0], 1), part(x[0], 2), x[1], x[2])}; },
        {},
        floating,
        3},

@@ -64,6 +64,7 @@ inline std::vector<Number> row(const Plain& x, int64_t axis, Index index, bool k
   return all;
 }
 /// Added up in runs of 32, and those in turn: one long chain of equal numbers would round the same way each time.
+/// The order of the terms is the library's business: its error is that of terms that were each moved a little.
 inline Number total(std::vector<Number> x) {
   constexpr size_t run = 32;
   if (x.empty()) return constant(0);
@@ -71,7 +72,7 @@ inline Number total(std::vector<Number> x) {
     std::vector<Number> sums;
     for (size_t i = 0; i < x.size(); ++i)
       if (i % run)
-        sums.back() = sums.back() + x[i];
+        sums.back() = accumulated(sums.back(), x[i]);
       else
         sums.push_back(x[i]);
     x = std::move(sums);

@@ -12,13 +12,20 @@ using S = const Step&;
 using X = const Tensors&;
 using P = const Plains&;
 
-Plains reduced_loss(const Plain& losses, int64_t reduction, Number divisor) {
+/// `add` adds the losses up.
+Plains reduced_loss(const Plain& losses, int64_t reduction, Number divisor, Number (*add)(std::vector<Number>)) {
   if (reduction == static_cast<int64_t>(Reduction::none)) return {losses};
   std::vector<Number> all;
   for (int64_t i = 0; i < losses.size(); ++i) all.push_back(losses[i]);
-  Number sum = total(all);
+  Number sum = add(all);
   if (reduction == static_cast<int64_t>(Reduction::mean)) sum = sum / divisor;
   return {made({}, [&](const Index&) { return sum; })};
+}
+/// One after another, as cross_entropy does (in float64 whatever the dtype).
+Number in_turn(std::vector<Number> x) {
+  Number sum = constant(0);
+  for (Number v : x) sum = sum + v;
+  return sum;
 }
 /// n: reduction.
 bool against(Draw& draw, Step& step) {
@@ -29,7 +36,7 @@ bool against(Draw& draw, Step& step) {
 }
 Plains paired(S s, P x, Number (*f)(Number, Number)) {
   const Plain losses = made(x[0].shape, [&](const Index& i) { return f(x[0](i), x[1](i)); });
-  return reduced_loss(losses, s.n[0], integer(x[0].size()));
+  return reduced_loss(losses, s.n[0], integer(x[0].size()), total);
 }
 Number squared_error(Number x, Number target) { return (x - target) * (x - target); }
 /// max(x, 0) - x t + log(1 + exp(-|x|)).
@@ -74,7 +81,7 @@ Plains cross_entropy_of(S s, P x) {
     for (int64_t c = 0; c < classes; ++c) smooth.push_back(weight_of(c) * (log_sum - logits[static_cast<size_t>(c)]));
     return constant(1 - s.r[0]) * loss + constant(s.r[0] / static_cast<double>(classes)) * total(smooth);
   });
-  return reduced_loss(losses, s.n[0], counted.empty() ? constant(1) : total(counted));
+  return reduced_loss(losses, s.n[0], counted.empty() ? constant(1) : in_turn(counted), in_turn);
 }
 bool dropping(Draw& draw, Step& step) {  // n: training; r: p
   step.in = {draw.real()};

@@ -97,6 +97,12 @@ Number operator+(Number a, Number b) {
   const Lanes &x = Tape::current().value(a), &y = Tape::current().value(b);
   return Tape::current().result(each([&](size_t i) { return x[i] + y[i]; }), a, one, b, one);
 }
+Number accumulated(Number a, Number b) {
+  Lanes x = Tape::current().value(a), y = Tape::current().value(b);
+  Tape::current().round(x);
+  Tape::current().round(y);
+  return Tape::current().result(each([&](size_t i) { return x[i] + y[i]; }), a, one, b, one);
+}
 Number operator-(Number a, Number b) {
   const Lanes &x = Tape::current().value(a), &y = Tape::current().value(b);
   return Tape::current().result(each([&](size_t i) { return x[i] - y[i]; }), a, one, b,

@@ -40,6 +40,7 @@ class Tape {
   const Lanes& value(Number x) const { return nodes_[static_cast<std::size_t>(x.id)].value; }
   /// d(of) / d(every number), by id.
   std::vector<Lanes> gradients(Number of);
+  void round(Lanes& x);  ///< moves the lanes, as any result's
   std::size_t size() const { return nodes_.size(); }
   void shorten(std::size_t size) { nodes_.resize(size); }
 
@@ -49,7 +50,6 @@ class Tape {
     Number a, b;
   };
   double noise();
-  void round(Lanes& x);
   std::vector<Node> nodes_;
   uint64_t state_;
   Tape* before_;
@@ -64,6 +64,8 @@ int order(Number a, Number b);  ///< -1, 0 or 1 for a < b, a == b, a > b. Unsure
 
 Number operator+(Number a, Number b);
 Number operator-(Number a, Number b);
+Number accumulated(Number sum,
+                   Number x);  ///< sum + x as a step of a long sum: each term is moved too, not only the result
 Number operator*(Number a, Number b);
 Number operator/(Number a, Number b);
 Number operator-(Number x);

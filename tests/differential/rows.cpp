@@ -59,7 +59,9 @@ Row layer_normed(const Row& x, double eps) {
   Row centred, squares;
   for (Number v : x) {
     centred.push_back(v - mean);
-    squares.push_back(centred.back() * centred.back());
+    // The mean's share in the variance's gradient is 0, and left out (as in reduce.cpp).
+    const Number deviation = v - detached(mean);
+    squares.push_back(deviation * deviation);
   }
   const Number deviation = sqrt(total(squares) / n + constant(eps));
   for (Number& v : centred) v = v / deviation;
