@@ -4,23 +4,26 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
-#include <utility>
+#include <type_traits>
 
 #include "tutti/core/dtype.h"
 
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// A floating number, or an integer of 64 bits, which a double need not hold. Made from any number without a cast.
+/// A floating number, or an integer of 64 bits, which a double need not hold. Made without a cast from any number, a
+/// bool, or an unscoped enumerator; not from a pointer.
 class Number {
  public:
   template <std::floating_point T>
   constexpr Number(T v) : real_(static_cast<double>(v)) {}
   template <std::integral T>
-  constexpr Number(T v) : real_(static_cast<double>(v)), integer_(std::in_range<int64_t>(v)) {
+  constexpr Number(T v) : real_(static_cast<double>(v)), integer_(v <= T{0} || static_cast<uint64_t>(v) <= INT64_MAX) {
     if (integer_) whole_ = static_cast<int64_t>(v);
   }
-  constexpr Number(bool v) : real_(v), whole_(v), integer_(true) {}
+  template <class T>
+  requires(std::is_enum_v<T>&& std::is_convertible_v<T, int64_t>) constexpr Number(T v)
+      : Number(static_cast<int64_t>(v)) {}
 
   constexpr bool is_integer() const { return integer_; }  ///< was written as an integer
   constexpr double real() const { return real_; }         ///< the nearest double

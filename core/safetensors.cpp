@@ -9,7 +9,7 @@
 #include "tutti/core/detail/safetensors_header.h"
 #include "tutti/core/detail/utf8.h"
 #include "tutti/core/error.h"
-#include "tutti/core/file.h"
+#include "tutti/core/detail/file.h"
 #include "tutti/core/output_file.h"
 
 namespace tutti {

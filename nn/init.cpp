@@ -58,7 +58,7 @@ Fans fans(const char* op, const Tensor& x) {
 
 }  // namespace
 
-void constant_(const Tensor& x, double value) {
+void constant_(const Tensor& x, Number value) {
   const no_grad off;
   fill_(x, value);
 }

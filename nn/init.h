@@ -2,6 +2,7 @@
 // blocks of their own.
 #pragma once
 #include "tutti/core/generator.h"
+#include "tutti/core/number.h"
 #include "tutti/core/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -10,7 +11,7 @@ namespace tutti::nn::init {
 /// Every element: 0, 1 or a value.
 void zeros_(const Tensor& x);
 void ones_(const Tensor& x);
-void constant_(const Tensor& x, double value);
+void constant_(const Tensor& x, Number value);
 /// Uniform in [low, high): what rounding would bring to high is the last number below it. If the dtype has
 /// no number in between: the nearest. ValueError unless low <= high and high - low is finite.
 void uniform_(const Tensor& x, double low, double high, Generator& generator = default_generator());

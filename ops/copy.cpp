@@ -6,6 +6,7 @@
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/backend.h"
 #include "tutti/core/error.h"
+#include "tutti/ops/detail/unchanged.h"
 
 namespace tutti {
 
@@ -18,7 +19,7 @@ Tensor clone(const Tensor& x) {
 
 Tensor to(const Tensor& x, DType dtype) {
   check_defined("to", "x", x);
-  if (x.dtype() == dtype) return x;
+  if (x.dtype() == dtype) return detail::unchanged(x);
   const Output y = output(x.shape(), dtype, x.device());
   kernel::copy::on(x.device())(elements(y, x));
   if (!is_floating(dtype) || !is_floating(x.dtype())) return no_gradient(y);
@@ -27,7 +28,7 @@ Tensor to(const Tensor& x, DType dtype) {
 
 Tensor to(const Tensor& x, Device device) {
   check_defined("to", "x", x);
-  if (x.device() == device) return x;
+  if (x.device() == device) return detail::unchanged(x);
   const Tensor whole = x.is_contiguous() ? x : clone(x);
   const Output y = output(x.shape(), x.dtype(), device);
   // The CPU's own copy knows host memory only: the device's does both directions.

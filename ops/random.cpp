@@ -7,6 +7,7 @@
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/backends/contract/random.h"
 #include "tutti/core/error.h"
+#include "tutti/ops/detail/unchanged.h"
 
 namespace tutti {
 namespace {
@@ -87,7 +88,7 @@ Tensor randperm(int64_t n, Generator& generator) {
 Tensor dropout(const Tensor& x, double p, bool training, Generator& generator) {
   check_floating("dropout", x);
   const uint64_t threshold = threshold_of("dropout", p);
-  if (!training || threshold == 0) return x;
+  if (!training || threshold == 0) return detail::unchanged(x);
   return masked(x, generator.next(), threshold, p < 1 ? 1 / (1 - p) : 0);
 }
 

@@ -1,28 +1,24 @@
 // What every .cu file includes first. nvcc and the ordinary C++ compiler (against tests/cuda/emulator, which runs a
 // fiber per CUDA thread) both take such a file, if it keeps to this:
 //
-//  1. Kernels and their helpers stand in an unnamed namespace. A launch is launch(kernel, grid, block, shared bytes,
-//  stream,
-//     arguments...), never <<<>>>; arguments are trivially copyable, 4 KB in all.
+//  1. Kernels and their helpers stand in an unnamed namespace. A launch is
+//     launch(kernel, grid, block, shared bytes, stream, arguments...), never <<<>>>; arguments are trivially
+//     copyable, 4 KB in all.
 //  2. Shared memory is SHARED, SHARED_ALIGNED, SHARED_DYN or SHARED_DYN_ALIGNED. float4 needs the 16 bytes that
-//  SHARED_DYN has
-//     and SHARED of floats has not, and a pitch that is a multiple of 16 bytes; wmma needs 32.
+//     SHARED_DYN has and SHARED of floats has not, and a pitch that is a multiple of 16 bytes; wmma needs 32.
 //  3. Warp calls are the *_sync ones with the full mask, in blocks of whole warps, outside divergent branches;
-//  __syncwarp()
-//     stands between the two sides of an exchange through shared memory.
-//  4. Every thread reaches every barrier: guard the work, not the barrier. A buffer that is used again needs a barrier
-//  before it.
-//  5. Sums have a fixed order. atomicAdd only into zeroed memory and where the order may not matter: results repeat bit
-//  for bit.
+//     __syncwarp() stands between the two sides of an exchange through shared memory.
+//  4. Every thread reaches every barrier: guard the work, not the barrier. A buffer that is used again needs a
+//     barrier before it.
+//  5. Sums have a fixed order. atomicAdd only into zeroed memory and where the order may not matter: results
+//     repeat bit for bit.
 //  6. PTX only in ptx.h, whose functions have a CPU twin; wmma and __pipeline_memcpy_async are there. A kernel for
-//  tensor cores
-//     has a plain twin, and a test compares them.
+//     tensor cores has a plain twin, and a test compares them.
 //  7. Types are template arguments, sums are float. Offsets have 64 bits. Loops stride over the grid and nothing
-//  depends on its
-//     size; y and z stay under 65536; work of size zero launches nothing.
+//     depends on its size; y and z stay under 65536; work of size zero launches nothing.
 //  8. Every host call names a stream; every launch is checked; the host waits before it reads.
 //  9. Each kernel is tested at sizes 1, 31, 33, a prime and beyond the grid's stride, in all three builds of the
-//  emulator.
+//     emulator.
 //
 // No __constant__, __device__ variables, textures, dynamic parallelism, cooperative groups, clusters or TMA.
 #pragma once

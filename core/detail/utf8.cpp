@@ -1,5 +1,6 @@
 #include "tutti/core/detail/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -45,8 +46,10 @@ std::string printable(std::string_view s, size_t most) {
   for (size_t at = 0; at < s.size();) {
     const size_t length = character(s.substr(at));
     const auto byte = static_cast<unsigned char>(s[at]);
-    const bool shown = length > 1 || (length == 1 && byte >= 0x20 && byte != 0x7f);
-    if (at + length > most) return text + "...";
+    const bool control = length == 1 ? byte < 0x20 || byte == 0x7f
+                                     : length == 2 && byte == 0xc2 && static_cast<unsigned char>(s[at + 1]) < 0xa0;
+    const bool shown = length > 0 && !control;
+    if (at + std::max<size_t>(length, 1) > most) return text + "...";
     if (shown) {
       text += s.substr(at, length);
     } else {

@@ -48,6 +48,18 @@ const Taker takers[] = {
 
 }  // namespace
 
+static_assert(!std::is_convertible_v<const char*, Number> && !std::is_convertible_v<Tensor*, Number>);
+
+TEST_CASE("Number: enumerators, characters and booleans are the numbers that they stand for") {
+  enum { classes = 10 };
+  CHECK(Number(classes).whole() == 10);
+  CHECK(full({1}, classes).item() == 10);
+  CHECK(full({1}, 'a').item() == 97);
+  CHECK(full({1}, true).item() == 1);
+  CHECK_FALSE(Number(UINT64_MAX).is_integer());
+  CHECK(Number(UINT64_MAX).real() == 0x1p64);
+}
+
 TEST_CASE("numbers: an integer beyond 2^53 arrives whole everywhere") {
   for_each_isa([](const char* isa) {
     for (const Taker& taker : takers) {

@@ -170,6 +170,28 @@ TEST_CASE("parallel_for in the child of a fork") {
     CHECK(status == 0);
   });
 }
+
+#ifdef _OPENMP
+TEST_CASE("the first parallel_for in a child whose parent has had OpenMP regions of its own") {
+  const Threads use(2);
+  int regions = 0;
+#pragma omp parallel num_threads(2) reduction(+ : regions)
+  ++regions;
+  CHECK(regions > 0);
+  for_each_engine([] {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);  // where it would wait for threads that stayed with the parent
+      std::atomic<int64_t> sum{0};
+      parallel_for(100, 7, [&](int64_t begin, int64_t end) { sum += end - begin; });
+      _exit(sum == 100 ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  });
+}
+#endif
 #endif
 
 TEST_CASE("set_parallel_engine") {

@@ -58,4 +58,6 @@ TEST_CASE("utf8: any bytes can be shown") {
   CHECK(printable("0123456789", 10) == "0123456789");
   CHECK(printable("0123456789x", 10) == "0123456789...");
   CHECK(printable("012345678ß", 10) == "012345678...");  // no half character
+  CHECK(printable("0123456789\xff", 10) == "0123456789...");
+  CHECK(printable("\u009b1m\u00a0") == "\\xc2\\x9b1m\u00a0");  // a terminal would obey the first
 }

@@ -71,9 +71,9 @@ TEST_CASE("random programs see small errors") {
 
 TEST_CASE("random programs: the tape's gradients") {
   Tape tape(1);
-  const Number x = constant(0.75), y = constant(2);
+  const differential::Number x = constant(0.75), y = constant(2);
   // f = x^y exp(x) / y + log(x) sqrt(y) + tanh(x y): derivatives by hand.
-  const Number f = power(x, y) * exp(x) / y + log(x) * sqrt(y) + tanh(x * y);
+  const differential::Number f = power(x, y) * exp(x) / y + log(x) * sqrt(y) + tanh(x * y);
   const auto d = tape.gradients(f);
   const double t = std::tanh(1.5), e = std::exp(0.75);
   const double dx = 1.5 * e / 2 + 0.5625 * e / 2 + std::sqrt(2.0) / 0.75 + 2 * (1 - t * t);

@@ -26,7 +26,9 @@ build custom_op "$installed" "$flags" "$@"
 
 # A user's own flags do not change a kernel's: a broadcast operand has as many copies as the kernel reads.
 build march_native "$installed" "$flags -march=native" "-DCUSTOM_OP=$scratch/custom_op" "$@"
-for isa in $(sed -nE 's/^struct ([a-z0-9]+) \{$/\1/p' "$installed/include/tutti/config.h"); do
+isas=$(sed -nE 's/^struct ([a-z0-9]+) \{$/\1/p' "$installed/include/tutti/config.h")
+[ -n "$isas" ] || fail "config.h names no instruction set"
+for isa in $isas; do
   output=$(TUTTI_ISA=$isa "$scratch/build-march_native/march_native" 2>&1) ||
     [[ "$output" == *"this CPU supports only"* ]] || fail "-march=native, $isa: $output"
   echo "$output"
@@ -55,7 +57,9 @@ done
 cp -r "$installed" "$scratch/mixed"
 sed -i -E 's/(CpuTargets = TargetList<target::[a-z0-9]+).*>/\1>/
            s/(std::array<const char\*, )[0-9]+(> isa_names\{"[a-z0-9]+").*\}/\11\2}/' "$scratch/mixed/include/tutti/config.h"
-if ! cmp -s "$installed/include/tutti/config.h" "$scratch/mixed/include/tutti/config.h"; then
+if cmp -s "$installed/include/tutti/config.h" "$scratch/mixed/include/tutti/config.h"; then
+  [ "$(wc -w <<<"$isas")" = 1 ] || fail "the list of instruction sets was not found in config.h"
+else
   rm -rf "$scratch/build-custom_op"
   ! build custom_op "$scratch/mixed" "$flags" "$@" >"$scratch/errors" 2>&1 || fail "linked with headers of another build"
   grep -q 'tutti::isa::level(tutti::config::TargetList<' "$scratch/errors" || fail_with_errors "the link error does not name the list"

@@ -43,7 +43,7 @@ done
 
 # Links between pages, and to files.
 cd "$source"
-git ls-files '*README.md' CONTRIBUTING.md 2>/dev/null | while IFS= read -r page; do
+find . -name README.md -not -path './build*' -o -name CONTRIBUTING.md -not -path './build*' | while IFS= read -r page; do
   folder=$(dirname "$page")
   awk '/^```/ { code = !code } !code' "$page" | { grep -oE '\]\([^)#]+' || true; } | sed 's/^](//' | { grep -v '^http' || true; } | while IFS= read -r link; do
     [ -e "$folder/$link" ] || fail "$page links to $link, which is not there"

@@ -35,6 +35,11 @@ installs() {
   done
 }
 cd "$source"
+# Some by name, so that a slip in reading those files does not pass on both sides.
+for package in libdnnl-dev libxsimd-dev zlib1g-dev libcli11-dev dataset-fashion-mnist; do
+  ! run examples/run.sh && [[ "$output " == *" $package"[[:space:]]* ]] || fail "examples/run.sh does not install $package"
+done
+! run tests/run.sh && [[ "$output " == *" catch2"[[:space:]]* ]] || fail "tests/run.sh does not install catch2"
 installs examples/run.sh cmake examples
 installs tests/run.sh cmake examples tests
 run examples/run.sh || [[ "$output" != *catch2* ]] || fail "examples/run.sh wants catch2"

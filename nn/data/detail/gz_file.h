@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "tutti/core/file.h"
+#include "tutti/core/detail/file.h"
 
 #pragma GCC visibility push(default)
 namespace tutti::data {

@@ -1,4 +1,4 @@
-#include "tutti/core/file.h"
+#include "tutti/core/detail/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,7 +25,11 @@ InputFile::InputFile(const char* op, const std::string& path) : op_(op), path_(p
   if (stat(path.c_str(), &s) == 0 && !S_ISREG(s.st_mode))  // before it is opened, which may do things to a device
     fail(message("is ", file_type(s.st_mode), ", not a regular file"));
   descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0 || fstat(descriptor_, &s) != 0) fail("cannot open: " + reason(errno));
+  if (descriptor_ < 0) fail("cannot open: " + reason(errno));
+  if (fstat(descriptor_, &s) != 0 || !S_ISREG(s.st_mode)) {  // another has taken its name
+    close(descriptor_);
+    fail("not a regular file");
+  }
   size_ = static_cast<uint64_t>(s.st_size);
 }
 
