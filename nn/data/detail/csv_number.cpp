@@ -16,7 +16,8 @@ bool is_tiny(std::string_view s) {
     std::string_view digits = s.substr(e + 1);
     if (digits.starts_with('+')) digits.remove_prefix(1);
     const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
-    if (read.ec != std::errc()) exponent = digits.starts_with('-') ? INT64_MIN / 2 : INT64_MAX / 2;
+    if (read.ec != std::errc()) exponent = digits.starts_with('-') ? INT64_MIN : INT64_MAX;
+    exponent = std::clamp(exponent, INT64_MIN / 2, INT64_MAX / 2);  // the digits' places are added to it
   }
   std::string_view mantissa = s.substr(0, e);
   if (mantissa.starts_with('-')) mantissa.remove_prefix(1);
