@@ -56,8 +56,9 @@ bool variances(Draw& draw, Step& step) {
   step.r = {static_cast<double>(draw.below(2))};
   return averaging(draw, step);
 }
-bool one_axis(Draw& draw, Step& step) {  // n: axis, keepdim
-  const int x = draw.real(full);
+bool exponents(Draw& draw, Step& step) {  // n: axis, keepdim
+  const int x =
+      draw.within(-30, 30);  // the gradient has the weights from the result, rounded as a number of its own size
   if (!full(draw[x])) return false;
   step.in = {x};
   step.n = {draw.axis(draw[x].rank()), draw.below(2)};
@@ -215,7 +216,7 @@ std::vector<Operation> reduce_operations() {
       {"norm", norms, [](L, S s, X x) { return T{norm(x[0], s.r[0], axes_of(s), s.n[0])}; }, norms_of, {}, floating},
       {"norm", norm_of_all, [](L, S s, X x) { return T{norm(x[0], s.r[0])}; }, norms_of, {}, floating, 1},
       {"logsumexp",
-       one_axis,
+       exponents,
        [](L, S s, X x) { return T{logsumexp(x[0], s.n[0], s.n[1])}; },
        [](S s, P x) {
          const int64_t axis = axis_of(s.n[0], x[0].rank());
