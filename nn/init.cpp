@@ -68,7 +68,10 @@ void ones_(const Tensor& x) { constant_(x, 1); }
 void uniform_(const Tensor& x, double low, double high, Generator& generator) {
   if (!(low <= high)) throw ValueError(message("uniform_: low ", low, " and high ", high, " are no range"));
   const TensorOptions drawn = drawn_like(x);
-  if (x.numel() > 0 && !(high - low <= (drawn.dtype == DType::float64 ? DBL_MAX : FLT_MAX)))
+  const auto has = [&](double v) {  // in the dtype; the half types' ends are nearer
+    return std::isfinite(drawn.dtype == DType::float64 ? v : double{Number(v).computed<float>(x.dtype())});
+  };
+  if (x.numel() > 0 && !(high - low <= (drawn.dtype == DType::float64 ? DBL_MAX : FLT_MAX) && has(low) && has(high)))
     throw ValueError(message("uniform_: the range from ", low, " to ", high, " is too wide for ", x.dtype()));
   const no_grad off;
   const Tensor values = add(mul(rand(x.shape(), drawn, generator), high - low), low);

@@ -13,7 +13,8 @@ void zeros_(const Tensor& x);
 void ones_(const Tensor& x);
 void constant_(const Tensor& x, Number value);
 /// Uniform in [low, high): what rounding would bring to high is the last number below it. If the dtype has
-/// no number in between: the nearest. ValueError unless low <= high and high - low is finite.
+/// no number in between: the nearest. ValueError unless low <= high and the dtype holds
+/// both and their difference.
 void uniform_(const Tensor& x, double low, double high, Generator& generator = default_generator());
 /// Normal. ValueError on a negative deviation; the same for trunc_normal_.
 void normal_(const Tensor& x, double mean = 0, double stddev = 1, Generator& generator = default_generator());

@@ -27,11 +27,9 @@ struct AttentionOptions {
 /// softmax(q k^T scale + mask) v (Vaswani et al. 2017) for q [B, H, Tq, D], k [B, Hk, Tk, D], v [B, Hk, Tk, Dv] of any
 /// strides, H a multiple of Hk (query head h uses key/value head h / (H / Hk)): [B, H, Tq, Dv], laid out [B, Tq, H, Dv]
 /// in memory, so that merging the heads is free. Online softmax; forward and backward store nothing of size Tq x Tk. A
-/// row with every key masked gives 0 and gradients 0, and a NaN in a masked key or value reaches nothing. (Backward
-/// keeps log sum exp alone: where every key of a row has a finite mask below about -1e5 in float32, its digits are lost
-/// beside the mask, and the row's gradients grow; mask such a row with -inf.) Any floating dtype (the half types are
-/// computed in float32); a floating mask has the dtype of q, and its gradient is not computed (AutogradError if it
-/// wants one). Dropout of weight (b, h, i, j) depends on the generator's key and on
+/// row with every key masked gives 0 and gradients 0, and a NaN in a masked key or value reaches nothing. Any floating
+/// dtype (the half types are computed in float32); a floating mask has the dtype of q, and its gradient is not computed
+/// (AutogradError if it wants one). Dropout of weight (b, h, i, j) depends on the generator's key and on
 /// ((b H + h) Tq + i) Tk + j alone. With create_graph the gradient is composed of differentiable operations, which do
 /// store [Tq, Tk] matrices; with dropout it has no second derivative. ShapeError, DTypeError, DeviceError or ValueError
 /// names what does not fit.

@@ -77,9 +77,10 @@ refuse "--seed: '-1': expected a whole number that is 0 or more" "$bin/train_dig
 printf '1,2,3\n' >"$folder/short.csv"
 refuse "expected over 360 lines of 64 pixels and a digit, not [1, 3]" "$bin/train_digits" --data "$folder/short.csv"
 # What could not be written is said before the work, not after it.
-refuse "there is no folder $folder/none" "$bin/train_digits" --save "$folder/none/digits.safetensors"
-refuse "is a folder; expected the name of a file" "$bin/train_digits" --save "$folder"
-refuse "there is no folder $folder/none" "$bin/grouped_vs_standard" --json "$folder/none/table.json"
+refuse "cannot create a file in $folder/none/: No such file or directory" "$bin/train_digits" --save "$folder/none/digits.safetensors"
+refuse "is a directory, not a regular file; nothing is written" "$bin/train_digits" --save "$folder"
+refuse "is a character device, not a regular file; nothing is written" "$bin/train_digits" --save /dev/null
+refuse "cannot create a file in $folder/none/: No such file or directory" "$bin/grouped_vs_standard" --json "$folder/none/table.json"
 
 for kind in standard looped grouped; do
   answer=$(printf 'run 2\nquit\n' | "$bin/tutti-bench" step --kind $kind --batch 2 --tokens 5 --dim 16 --layers 1)

@@ -3,6 +3,7 @@
 #include <tutti/tutti.h>
 
 #include <CLI/CLI.hpp>
+#include <climits>
 #include <cstdio>
 
 #include "relu_squared.h"
@@ -55,7 +56,7 @@ int run(int argc, char** argv) {
   int steps = 400;
   uint64_t seed = 0;
   app.add_option("--steps", steps, "training steps")->check(CLI::Range(1, 1000000))->capture_default_str();
-  app.add_option("--seed", seed, "of the random numbers")->capture_default_str();
+  app.add_option("--seed", seed, "of the random numbers")->check(CLI::Range(0, INT_MAX))->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   manual_seed(seed);

@@ -29,9 +29,13 @@ class Table {
       if (header) {
         table.header.assign(row_.begin(), row_.end());
         header = false;
+        header_line_ = line_;
         continue;
       }
       if (rows_ == 0) begin(table);
+      if (options_.header && table.header.size() != columns_)
+        fail(message("line ", header_line_, " names ", table.header.size(), " columns, the rows after it have ",
+                     columns_, runs_of_spaces()));
       if (row_.size() != columns_)
         fail(
             message("line ", line_, " has ", row_.size(), " columns, the rows before it ", columns_, runs_of_spaces()));
@@ -157,7 +161,7 @@ class Table {
   const CsvOptions& options_;
   const std::string text_;
   std::vector<std::string_view> row_;
-  int64_t line_ = 0;
+  int64_t line_ = 0, header_line_ = 0;
   size_t rows_ = 0, columns_ = 0;
   std::vector<Column> kinds_;
   std::vector<double> values_;

@@ -31,6 +31,12 @@ Map draw(const AffineOptions& o, RandomKey key, int64_t i) {
           {within(o.translate, b.v[0]), within(o.translate, b.v[1])}};
 }
 
+/// Between a and b; a neighbour that weighs nothing is not looked at, whatever it is (an infinity times 0 is NaN).
+template <class T>
+T mix(T a, T b, T weight) {
+  return weight == 0 ? a : weight == 1 ? b : (1 - weight) * a + weight * b;
+}
+
 template <class T>
 void read_plane(const T* x, T* y, int64_t height, int64_t width, const Map& map, T fill) {
   const double middle[2] = {static_cast<double>(height - 1) / 2, static_cast<double>(width - 1) / 2};
@@ -49,9 +55,9 @@ void read_plane(const T* x, T* y, int64_t height, int64_t width, const Map& map,
       const auto r0 = static_cast<int64_t>(std::floor(row)), c0 = static_cast<int64_t>(std::floor(column));
       const T below = static_cast<T>(row - static_cast<double>(r0)),
               right = static_cast<T>(column - static_cast<double>(c0));
-      const T upper = (1 - right) * at(r0, c0) + right * at(r0, c0 + 1);
-      const T lower = (1 - right) * at(r0 + 1, c0) + right * at(r0 + 1, c0 + 1);
-      *y++ = (1 - below) * upper + below * lower;
+      const T upper = mix(at(r0, c0), at(r0, c0 + 1), right);
+      const T lower = mix(at(r0 + 1, c0), at(r0 + 1, c0 + 1), right);
+      *y++ = mix(upper, lower, below);
     }
 }
 

@@ -38,6 +38,8 @@ TEST_CASE("uniform_: where a dtype has no number in the range, the nearest, and 
   CHECK(x.to_vector<double>() == std::vector<double>(4, 1));
   CHECK_THROWS_WITH(nn::init::uniform_(x, -3e38, 3e38),
                     "uniform_: the range from -3e+38 to 3e+38 is too wide for bfloat16");
+  CHECK_THROWS_WITH(nn::init::uniform_(zeros({4}, {.dtype = DType::float16}), -1e5, 1e5),
+                    "uniform_: the range from -100000 to 100000 is too wide for float16");
 }
 
 TEST_CASE("trunc_normal_ stays within two deviations in every dtype") {

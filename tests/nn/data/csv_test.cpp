@@ -139,6 +139,8 @@ TEST_CASE("read_csv: columns of text are numbered by name") {
 TEST_CASE("read_csv: errors name line, column and the option that would read the file") {
   CHECK(complaint("") == "there are no rows");
   CHECK(complaint("a,b\n", {.header = true}) == "there are no rows after the header");
+  CHECK(complaint("\na,b\n1,2,3\n", {.header = true}) == "line 2 names 2 columns, the rows after it have 3");
+  CHECK(complaint("a,b,c\n1,2\n", {.header = true}) == "line 1 names 3 columns, the rows after it have 2");
   CHECK(complaint("1,2\n3,x4\n") == "line 2, column 2: \"x4\" is not a number");
   CHECK(complaint("1,2\n3,4 5\n") == "line 2, column 2: \"4 5\" is not a number");
   CHECK(complaint("1,1e999\n") == "line 1, column 2: \"1e999\" is not a number");

@@ -87,6 +87,12 @@ TEST_CASE("random_affine: nothing asked for changes nothing, channels move toget
   CHECK(sum(far).item() == 0);  // moved out of sight
 }
 
+TEST_CASE("random_affine: what weighs nothing is not looked at, an infinity least of all") {
+  const Tensor x = Tensor::from({HUGE_VAL, 1, 2, 3}, {1, 2, 2});
+  check_identical(data::random_affine({})(x, {1, 2}), x);
+  check_identical(data::random_affine({.fill = HUGE_VAL})(x, {1, 2}), x);
+}
+
 TEST_CASE("random_affine: bad options and batches are named") {
   REQUIRE_THROWS_WITH(data::random_affine({.degrees = -1}),
                       "random_affine: degrees is -1; it must be at least 0 and below 360");
