@@ -1,5 +1,7 @@
 #include "tutti/autograd/anomaly.h"
 
+#include <algorithm>
+
 #include "tutti/autograd/detail/mode.h"
 #include "tutti/core/error.h"
 
@@ -34,11 +36,24 @@ NotFinite look_at(const Tensor& x) {
   return find_not_finite(x, infinite);
 }
 
+/// The part of a path below the modules that are being called, which say their own names; null if it lies elsewhere.
+const char* below_current(const std::string& where) {
+  const std::string here = innermost ? innermost->path() : "";
+  if (here.empty()) return where.c_str();
+  if (!where.starts_with(here) || (where.size() > here.size() && where[here.size()] != '.')) return nullptr;
+  return where.c_str() + std::min(where.size(), here.size() + 1);
+}
+
 [[noreturn]] void fail(const Node& node, const char* which, size_t number, const Tensor& g, const NotFinite& found) {
+  const char* below = node.where ? below_current(*node.where) : nullptr;
+  std::string elsewhere;
+  if (!node.where)
+    elsewhere = " (the operation ran outside anomaly_mode: its module is not known)";
+  else if (!below)
+    elsewhere = " (the operation ran " + (node.where->empty() ? "outside this module)" : "in " + *node.where + ")");
   ValueError error(message(node.op, ": the gradient of ", which, " ", number, ", of shape ", g.shape(), ", is ",
-                           found.what, " at ", found.at,
-                           node.where ? "" : " (the operation ran outside anomaly_mode: its module is not known)"));
-  if (node.where && !node.where->empty()) error.prepend(*node.where);
+                           found.what, " at ", found.at, elsewhere));
+  if (below && *below) error.prepend(below);
   throw error;
 }
 

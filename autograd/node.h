@@ -70,7 +70,7 @@ struct Leaf final : Node {
   DType dtype;
   Device device;
   std::mutex mutex;  // two threads may run backward into one leaf
-  Tensor grad;
+  Tensor grad;       // of the leaf's dtype: what one backward() brings is summed in float32, several are added in it
 };
 
 /// What a gradient function gets: the saved tensors, re-attached to the graph while create_graph records, and which

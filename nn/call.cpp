@@ -24,11 +24,6 @@ std::string type_name(const Module& module) {
 
 }  // namespace
 
-Call::Call(const Module& module) : module_(module) {
-  if (!outer() && !module.flags_.looked_over.load(std::memory_order_relaxed) && grad_mode())
-    watch_ = std::make_unique<Watch>(Watch{tutti::detail::next_sequence()});
-}
-
 // Modules are the only callers that there are.
 std::string Call::path() const {
   if (!outer()) return {};
@@ -37,14 +32,21 @@ std::string Call::path() const {
   return before.empty() || name.empty() ? before + name : before + "." + name;
 }
 
-void Call::give(const Tensor& x) {
-  if (x.defined() && x.requires_grad()) watch_->given.push_back(x.impl()->node.get());
+bool Watch::recording() { return grad_mode(); }
+
+Watch::Watch(const Module& module) : module_(module), from_(tutti::detail::next_sequence()) {}
+
+void Watch::give(const Tensor& x) {
+  if (x.defined() && x.requires_grad()) given_.push_back(x.impl()->node.get());
 }
 
-void Call::look_over(const Tensor& result) const {
-  if (!result.defined() || !result.requires_grad()) return;  // another time, when something is trained
-  module_.flags_.looked_over.store(true, std::memory_order_relaxed);
-  std::set<const Node*> seen(watch_->given.begin(), watch_->given.end());
+void Watch::result_of(const Tensor& x) {
+  if (x.defined() && x.requires_grad()) results_.push_back(x.impl()->node);
+}
+
+bool Watch::finish() {
+  if (results_.empty()) return false;  // another time, when something is trained
+  std::set<const Node*> seen(given_.begin(), given_.end());
   for (const auto& [name, p] : module_.named_parameters()) seen.insert(p.impl()->node.get());
   std::vector<std::shared_ptr<Node>> stack;
   const auto visit = [&](std::shared_ptr<Node> node, const char* op) {
@@ -54,17 +56,19 @@ void Call::look_over(const Tensor& result) const {
       const Dims& shape = static_cast<const Leaf&>(*node).shape;
       warn_once("children " + type,
                 message(type, ": forward uses a tensor of shape ", shape, " that requires a gradient (in ", op,
-                        ") and that children() does not name: parameters(), state_dict() and to() do not reach it"));
-    } else if (node->sequence >= watch_->from) {
+                        ") and that children() does not name: unless that is meant, parameters(), state_dict() and "
+                        "to() do not reach it"));
+    } else if (node->sequence >= from_) {
       stack.push_back(std::move(node));
     }
   };
-  visit(result.impl()->node, "the result");
+  for (auto& node : results_) visit(std::move(node), "the result");
   while (!stack.empty()) {
     const std::shared_ptr<Node> node = std::move(stack.back());
     stack.pop_back();
     for (int i = 0; i < node->edge_count; ++i) visit(node->edges[i].target(), node->op);
   }
+  return true;
 }
 
 }  // namespace tutti::nn

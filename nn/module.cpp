@@ -34,10 +34,20 @@ struct Collect final : Visitor {
 Collect collect(const char* op, const Module& m) {
   Collect c;
   const_cast<Module&>(m).children(c);
-  if (m.moved_from()) throw ValueError(message(op, ": the module was moved from; it has no parameters any more"));
+  if (m.moved_from()) throw ValueError(message(op, ": the module was moved from; assign another to it first"));
   if (!c.moved_from.empty())
-    throw ValueError(message(op, ": ", c.moved_from, " was moved from; it has no parameters any more"));
+    throw ValueError(message(op, ": ", c.moved_from, " was moved from; assign another to it first"));
   return c;
+}
+
+StateDict state_of(const char* op, const Module& m) {
+  StateDict state;
+  const Collect c = collect(op, m);
+  for (const auto* list : {&c.parameters, &c.buffers})
+    for (const auto& [name, t] : *list)
+      if (!state.emplace(name, t.detach()).second)
+        throw ValueError(message(op, ": two parameters or buffers are named \"", name, "\""));
+  return state;
 }
 
 /// Where below a module another one is: "blocks.1.attention".
@@ -117,18 +127,10 @@ int64_t Module::parameter_count() const {
   return n;
 }
 
-StateDict Module::state_dict() const {
-  StateDict state;
-  const Collect c = collect("state_dict", *this);
-  for (const auto* list : {&c.parameters, &c.buffers})
-    for (const auto& [name, t] : *list)
-      if (!state.emplace(name, t.detach()).second)
-        throw ValueError(message("state_dict: two parameters or buffers are named \"", name, "\""));
-  return state;
-}
+StateDict Module::state_dict() const { return state_of("state_dict", *this); }
 
 void Module::load_state_dict(const StateDict& state) {
-  const StateDict mine = state_dict();
+  const StateDict mine = state_of("load_state_dict", *this);
   std::string missing, unexpected, shapes;
   for (const auto& [name, t] : mine) {
     const auto it = state.find(name);
@@ -172,7 +174,7 @@ void Module::to(DType dtype) {
   convert(*this, dtype, true);
 }
 
-void Module::refuse_moved_from() { throw ValueError("the module was moved from; it has no parameters any more"); }
+void Module::refuse_moved_from() { throw ValueError("the module was moved from; assign another to it first"); }
 
 std::string Module::name_of(const void* other) const {
   Find find;

@@ -56,8 +56,8 @@ class Visitor {
 
 using StateDict = std::map<std::string, Tensor>;
 
-/// A module that was moved from has no parameters any more: calling it, and everything that walks its parameters, is a
-/// ValueError until another is assigned to it.
+/// A module that was moved from is not whole: calling it, and everything that walks its parameters, is a ValueError
+/// until another is assigned to it.
 class Module {
  public:
   virtual ~Module() = default;
@@ -89,17 +89,19 @@ class Module {
   void to(DType dtype);
 
   /// Runs body, a call with these arguments; an Error that leaves it learns this module's name. The first call that
-  /// records is looked over: a parameter that forward uses and children() does not name is warned of.
+  /// records is looked over: a parameter that forward uses and children() does not name is warned of. (Not if an
+  /// argument, or the result, is of a type that may hold tensors unseen, nor without arguments.)
   template <class F, class... A>
   decltype(auto) scope(F&& body, const A&... arguments) const {
     Call call(*this);
     try {
       check_usable();
-      if constexpr (std::is_same_v<std::invoke_result_t<F&>, Tensor>) {
-        if (call.first()) [[unlikely]] {
-          (call.given(arguments), ...);
-          Tensor result = body();
-          call.look_over(result);
+      if constexpr (Watch::possible<std::invoke_result_t<F&>, A...>()) {
+        if (!flags_.looked_over.load(std::memory_order_relaxed) && !call.outer() && Watch::recording()) [[unlikely]] {
+          Watch watch(*this);
+          (watch.given(arguments), ...);
+          decltype(auto) result = body();
+          if (watch.look_over(result)) flags_.looked_over.store(true, std::memory_order_relaxed);
           return result;
         }
       }
@@ -116,10 +118,12 @@ class Module {
   Module(Module&&) = default;
   Module& operator=(const Module&) = default;
   Module& operator=(Module&&) = default;
+  std::string name_of(const void* other) const;  ///< below this module: "blocks.1.attention", or empty
 
  private:
   friend class Call;
-  /// What a module knows about itself. A copy has the same, and is looked over on its own.
+  /// What a module knows about itself. A copy has the same, and is looked over on its own; assignment (`model = best`
+  /// after every epoch) is no reason to look a module over again.
   struct Flags {
     bool training = true, moved_from = false;
     std::atomic<bool> looked_over = false;  // const modules may be called from several threads
@@ -129,7 +133,6 @@ class Module {
     Flags& operator=(const Flags& other) noexcept {
       training = other.training;
       moved_from = other.moved_from;
-      looked_over = false;
       return *this;
     }
     Flags& operator=(Flags&& other) noexcept {
@@ -137,7 +140,6 @@ class Module {
       return *this = taken;
     }
   };
-  std::string name_of(const void* other) const;  // below this module: "blocks.1.attention", or empty
   void locate(Error& e) const;
   void check_usable() const {
     if (flags_.moved_from) [[unlikely]]

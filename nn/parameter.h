@@ -10,7 +10,8 @@ namespace tutti::nn {
 /// A tensor that a module owns and trains. Copying a Parameter copies its values (so a copied module is independent);
 /// moving it moves the handle. Assigning a copy (`model = best`) keeps the tensor that is there if the shapes agree, so
 /// that an optimizer keeps hold of it: it gets the other's values, dtype, device, and whether it wants a gradient.
-/// Where shapes differ, or only one is there, the copy is a new tensor, for a new optimizer. An empty Parameter (an
+/// Where shapes differ, or only one is there, the copy is a new tensor, for a new optimizer; so it is for all modules
+/// of a std::vector that must grow for the assignment, since it makes all its elements anew. An empty Parameter (an
 /// absent bias) is skipped by everything that walks modules.
 class Parameter {
  public:

@@ -8,15 +8,19 @@ Sequential::Sequential(const Sequential& other) : Callable(other) {
 
 Sequential& Sequential::operator=(const Sequential& other) {
   if (this == &other) return *this;
-  Callable::operator=(other);
-  for (size_t i = 0; i < other.steps_.size(); ++i) {
-    const Step& step = *other.steps_[i];
-    if (i == steps_.size())
-      steps_.push_back(step.copy());
-    else if (!steps_[i]->assign(step))
-      steps_[i] = step.copy();
+  if (!name_of(&other).empty() || !other.name_of(this).empty()) {  // one inside the other: both would change
+    const Sequential copy = other;
+    return *this = copy;
   }
-  steps_.resize(other.steps_.size());
+  std::vector<std::unique_ptr<Step>> steps(other.steps_.size());
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (i >= steps_.size() || !steps_[i]->like(*other.steps_[i])) steps[i] = other.steps_[i]->copy();
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (!steps[i]) steps_[i]->assign(*other.steps_[i]);
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (!steps[i]) steps[i] = std::move(steps_[i]);
+  steps_ = std::move(steps);
+  Callable::operator=(other);
   return *this;
 }
 

@@ -7,7 +7,8 @@ namespace tutti::nn {
 
 /// `Sequential model(Linear({.in = 4, .out = 8}), GELU(), Linear({.in = 8, .out = 2}))`: each takes and gives one
 /// Tensor. Copies copy their modules; assigning a copy (`model = best`) assigns module to module where the two have the
-/// same type, so that an optimizer keeps hold of their tensors, and copies the others. Children are named "0", "1", ...
+/// same type, so that an optimizer keeps hold of their tensors, and copies the others; the copies come first, and one
+/// that throws changes nothing. Children are named "0", "1", ...
 class Sequential : public Callable<Sequential> {
  public:
   template <class... M>
@@ -32,7 +33,8 @@ class Sequential : public Callable<Sequential> {
     virtual Module& module() = 0;
     virtual Tensor call(const Tensor& x) = 0;
     virtual std::unique_ptr<Step> copy() const = 0;
-    virtual bool assign(const Step& other) = 0;  // false: another type, or one that cannot be assigned
+    virtual bool like(const Step& other) const = 0;  // of the same type, which can be assigned
+    virtual void assign(const Step& other) = 0;      // one that is like this
   };
   template <class M>
   struct Holder final : Step {
@@ -40,13 +42,11 @@ class Sequential : public Callable<Sequential> {
     Module& module() override { return held; }
     Tensor call(const Tensor& x) override { return held(x); }
     std::unique_ptr<Step> copy() const override { return std::make_unique<Holder>(held); }
-    bool assign(const Step& other) override {
-      if constexpr (std::is_copy_assignable_v<M>)
-        if (const auto* same = dynamic_cast<const Holder*>(&other)) {
-          held = same->held;
-          return true;
-        }
-      return false;
+    bool like(const Step& other) const override {
+      return std::is_copy_assignable_v<M> && dynamic_cast<const Holder*>(&other);
+    }
+    void assign(const Step& other) override {
+      if constexpr (std::is_copy_assignable_v<M>) held = static_cast<const Holder&>(other).held;
     }
     M held;
   };

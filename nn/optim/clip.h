@@ -10,8 +10,6 @@
 #pragma GCC visibility push(default)
 namespace tutti::optim {
 
-using NamedParameter = std::pair<std::string, Tensor>;
-
 /// Scales all gradients so that their joint 2-norm is at most max_norm; returns the norm before. Does not overflow.
 /// Parameters without a gradient are skipped, tied ones count once. ValueError if a gradient is not finite, naming the
 /// parameter by its place in the list, or if max_norm is negative or NaN: then nothing has changed.

@@ -61,30 +61,29 @@ void Optimizer::check_groups() {
 }
 
 void Optimizer::check_effect() {
-  if (warned_) return;
-  const auto warn_of = [&](const auto&... text) {
-    warned_ = true;
-    warn(message(name_, ": ", text...));
-  };
+  if (warned_orphan_) return;
   size_t count = 0;
-  bool any = false;
+  bool any = warned_idle_;
   for (size_t i = 0; i < groups_.size(); ++i) {
     const auto& parameters = groups_[i].parameters;
     count += parameters.size();
     for (size_t k = 0; k < parameters.size(); ++k) {
-      any = any || parameters[k].grad().defined();
+      if (!any) any = parameters[k].grad().defined();
       const auto& handle = Access::handle(parameters[k]);
       if (handle.use_count() > 2 || handle->storage.use_count() > 1) continue;  // ours: in groups_ and in known_
-      warn_of("parameter ", k, " of group ", i, " (shape ", parameters[k].shape(),
-              ") belongs to nobody else: its module is gone, or was replaced by another (model = Model()). Nothing "
-              "that is trained here is used; make an optimizer of the module that is");
+      warned_orphan_ = true;
+      warn(message(name_, ": parameter ", k, " of group ", i, " (shape ", parameters[k].shape(),
+                   ") belongs to nobody but the optimizer: perhaps its module is gone, or was replaced by another "
+                   "(model = Model()). Then what is trained there is not used; make an optimizer of the module that "
+                   "is"));
       return;
     }
   }
-  if (!any && count > 0)
-    warn_of("none of the ", count,
-            " parameters has a gradient, so step() changes nothing: backward() was not called, "
-            "or on the loss of another module (a copy has parameters of its own)");
+  if (any || count == 0) return;
+  warned_idle_ = true;
+  warn(message(name_, ": none of the ", count,
+               " parameters has a gradient, so step() changes nothing: backward() was not called, or on the loss of "
+               "another module (a copy has parameters of its own)"));
 }
 
 void Optimizer::check_option(const char* option, double value, double low, double high) const {

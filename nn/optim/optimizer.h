@@ -22,8 +22,8 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
   /// Updates every parameter that has a gradient, in place; the others keep their value and their state. Either all are
   /// updated or, on an error (parameters on several devices), none.
-  /// Warns, once, if it can train nothing: none of the parameters has a gradient, or one belongs to nobody but the
-  /// optimizer (its module was replaced or is gone).
+  /// Warns, once of each, if none of the parameters has a gradient, and if one belongs to nobody but the optimizer (its
+  /// module was replaced or is gone).
   virtual void step() = 0;
   void zero_grad();
   /// With lr and weight_decay filled in; both may be changed between steps, and parameters and whole groups appended
@@ -47,7 +47,7 @@ class Optimizer {
 
  private:
   std::vector<std::vector<Tensor>> known_;  // the groups' parameters that were checked
-  bool warned_ = false;
+  bool warned_idle_ = false, warned_orphan_ = false;
 };
 
 }  // namespace tutti::optim

@@ -89,10 +89,10 @@ void Scheduler::follow() {
     const double lr = groups[i].lr;
     if (i >= members_.size() || members[i] != members_[i])
       base[i] = lr;
-    else if (lr != last_[i] && factor_ == 0)
+    else if (lr != last_[i] && factor_ < 1e-3 && !(lr / factor_ <= 10 * base_[i]))
       throw ValueError(message("Scheduler: the rate of group ", i, " was set to ", lr,
-                               " while the schedule's factor is 0, so that nothing would be left of it; set "
-                               "base_lrs() instead"));
+                               " while the schedule's factor is ", factor_,
+                               ", too small to divide by; set base_lrs() instead"));
     else if (lr != last_[i])
       base[i] = lr / factor_;
   }

@@ -32,8 +32,8 @@ Schedule chained(Schedule first, int64_t steps, Schedule second);
 class Scheduler {
  public:
   Scheduler(Optimizer& optimizer, Schedule schedule);
-  /// After optimizer.step(). ValueError if a rate was set while the factor was 0, since nothing would be left of it
-  /// (change base_lrs() instead).
+  /// After optimizer.step(). ValueError if a rate was set while the factor was below 1e-3 (0, say) and rate / factor is
+  /// more than ten times the base rate: that was hardly meant (change base_lrs() instead). Then nothing has changed.
   void step();
   double factor() const { return factor_; }
   /// One for each group that was seen; what is written here counts from the next step().

@@ -116,6 +116,49 @@ TEST_CASE("anomaly_mode: the graph of a gradient is placed where the operation w
   REQUIRE_THROWS_WITH(grad({sum(g)}, {x}), Contains("in block.roots.1: ") && Contains("is infinite at [0, 0]"));
 }
 
+TEST_CASE("anomaly_mode: backward inside a module's forward names each module once") {
+  const anomaly_mode on;
+  struct Penalty : nn::Callable<Penalty> {
+    Model model;
+    void children(nn::Visitor& visit) override { visit("model", model); }
+    Tensor forward(const Tensor& x) {
+      const Tensor y = sum(model(x));
+      return sum(square(grad({y}, {x}, {}, {.create_graph = true})[0]));
+    }
+  };
+  struct Outer : nn::Callable<Outer> {
+    Penalty penalty;
+    void children(nn::Visitor& visit) override { visit("penalty", penalty); }
+    Tensor forward(const Tensor& x) { return penalty(x); }
+  } outer;
+  const std::string text = "sqrt: the gradient of input 0, of shape [1, 2], is infinite at [0, 1]";
+  REQUIRE_THROWS_WITH(outer(leaf({4, 0})), "in penalty.model.block.roots.1: " + text);
+  REQUIRE_THROWS_WITH(outer.penalty(leaf({4, 0})), "in model.block.roots.1: " + text);
+
+  // An operation of somewhere else, differentiated here.
+  struct Taker : nn::Callable<Taker> {
+    Tensor forward(const Tensor& y) {
+      sum(y).backward();
+      return y;
+    }
+  };
+  struct Pair : nn::Callable<Pair> {
+    Model model;
+    Taker taker, model2;
+    void children(nn::Visitor& visit) override {
+      visit("model", model);
+      visit("taker", taker);
+      visit("model2", model2);
+    }
+    Tensor forward(const Tensor& x, bool second) { return (second ? model2 : taker)(model(x)); }
+  } pair;
+  const std::string ran = text + " (the operation ran in model.block.roots.1)";
+  REQUIRE_THROWS_WITH(pair(leaf({4, 0}), false), "in taker: " + ran);
+  REQUIRE_THROWS_WITH(pair(leaf({4, 0}), true), "in model2: " + ran);
+  Taker alone;
+  REQUIRE_THROWS_WITH(alone(sqrt(leaf({4, 0}))), text);
+}
+
 TEST_CASE("anomaly_mode: options, scopes and threads") {
   const Tensor zero = zeros({1});
   CHECK_FALSE(in_anomaly_mode());

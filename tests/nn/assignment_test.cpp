@@ -186,6 +186,69 @@ TEST_CASE("assignment between structures that differ: what is alike is kept, the
   CHECK(model.parameters()[6].impl() != first[6].impl());
 }
 
+TEST_CASE("a Sequential gets the value of a step inside it, and the other way round") {
+  struct Grab final : nn::Visitor {
+    std::vector<nn::Module*> found;
+    using nn::Visitor::operator();
+    void operator()(const std::string&, nn::Parameter&) override {}
+    void operator()(const std::string&, nn::Buffer&) override {}
+    void operator()(const std::string&, nn::Module& m) override { found.push_back(&m); }
+  };
+  const auto step = [](nn::Sequential& s, size_t i) -> nn::Sequential& {
+    Grab grab;
+    s.children(grab);
+    return dynamic_cast<nn::Sequential&>(*grab.found.at(i));
+  };
+  const auto same = [](const nn::Sequential& a, const nn::Sequential& b) {
+    const auto x = a.named_parameters(), y = b.named_parameters();
+    REQUIRE(x.size() == y.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+      CHECK(x[i].first == y[i].first);
+      check_identical(x[i].second.detach(), y[i].second.detach());
+    }
+  };
+  const auto linear = [] { return nn::Linear({.in = 2, .out = 2}); };
+  // Both kinds of step come first: one that is replaced, and one that is assigned to.
+  for (const bool nested : {false, true}) {
+    INFO(nested);
+    const nn::Sequential inner(linear(), linear(), nn::ReLU());
+    const auto make = [&] {
+      return nested ? nn::Sequential(nn::Sequential(inner, linear(), inner), linear())
+                    : nn::Sequential(inner, linear());
+    };
+    nn::Sequential model = make();
+    const nn::Sequential want = step(model, 0);
+    model = step(model, 0);
+    CHECK(model.size() == 3);
+    same(model, want);
+
+    nn::Sequential outer = make();
+    const nn::Sequential whole = outer;
+    step(outer, 0) = outer;
+    CHECK(step(outer, 0).size() == 2);
+    same(step(outer, 0), whole);
+  }
+}
+
+TEST_CASE("an assignment to a Sequential that fails while it copies has changed nothing") {
+  struct Fails : nn::Callable<Fails> {
+    Fails() = default;
+    Fails(Fails&&) = default;
+    Fails(const Fails& other) : Callable(other) { throw ValueError("no copies"); }
+    Tensor forward(const Tensor& x) { return x; }
+  };
+  nn::Sequential model(nn::Linear({.in = 2, .out = 2}), nn::ReLU());
+  model.eval();
+  nn::Sequential other(nn::Linear({.in = 2, .out = 2}));
+  other.add(Fails());
+  const auto values = values_of(tensors_of(model));
+  REQUIRE_THROWS_WITH(model = other, "no copies");
+  check_values(tensors_of(model), values);
+  CHECK_FALSE(model.training());
+  CHECK(model.size() == 2);
+  CHECK(model(ones({1, 2})).numel() == 2);
+}
+
 TEST_CASE("assignment of a Parameter takes dtype and requires_grad along, in the tensor that is there") {
   nn::Parameter p(full({2}, 1));
   const Tensor held = p;

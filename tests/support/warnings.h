@@ -12,9 +12,11 @@ namespace tutti_test {
 inline std::vector<std::string> warnings_of(const std::function<void()>& body) {
   std::vector<std::string> got;
   tutti::forget_warnings();
-  auto before = tutti::set_warning_handler([&](const std::string& text) { got.push_back(text); });
+  struct Restore {
+    tutti::WarningHandler before;
+    ~Restore() { tutti::set_warning_handler(std::move(before)); }
+  } const restore{tutti::set_warning_handler([&](const std::string& text) { got.push_back(text); })};
   body();
-  tutti::set_warning_handler(std::move(before));
   return got;
 }
 

@@ -17,8 +17,9 @@ void check_warnings(const std::string& name) {
       "loss of another module (a copy has parameters of its own)";
   const std::string orphan =
       name +
-      ": parameter 0 of group 0 (shape [1, 2]) belongs to nobody else: its module is gone, or was replaced by "
-      "another (model = Model()). Nothing that is trained here is used; make an optimizer of the module that is";
+      ": parameter 0 of group 0 (shape [1, 2]) belongs to nobody but the optimizer: perhaps its module is gone, or was "
+      "replaced by another (model = Model()). Then what is trained there is not used; make an optimizer of the module "
+      "that is";
   const auto train = [](nn::Linear& model) { sum(model(ones({1, 2}))).backward(); };
   const nn::LinearOptions options{.in = 2, .out = 1};
 
@@ -49,6 +50,16 @@ void check_warnings(const std::string& name) {
           optimizer.step();
           optimizer.step();
         }) == Texts{orphan});
+  CHECK(warnings_of([&] {  // both, whichever comes first
+          nn::Linear model(options);
+          Optimizer optimizer(model.parameters());
+          optimizer.step();
+          model = nn::Linear(options);
+          for (int i = 0; i < 2; ++i) {
+            train(model);
+            optimizer.step();
+          }
+        }) == Texts{idle, orphan});
   CHECK(warnings_of([&] {  // of a temporary
           Optimizer optimizer(nn::Linear(options).parameters());
           optimizer.step();

@@ -118,7 +118,32 @@ TEST_CASE("Scheduler: a rate that somebody sets is scheduled on from there") {
   CHECK(lr == 0);
   lr = 0.1;
   REQUIRE_THROWS_WITH(ends.step(),
-                      "Scheduler: the rate of group 0 was set to 0.1 while the schedule's factor is 0, so that nothing "
-                      "would be left of it; set base_lrs() instead");
+                      "Scheduler: the rate of group 0 was set to 0.1 while the schedule's factor is 0, too small to "
+                      "divide by; set base_lrs() instead");
   CHECK(lr == 0.1);
+}
+
+TEST_CASE("Scheduler: a rate that is set at a tiny factor does not become a huge base rate") {
+  SGD optimizer({zeros({1}).requires_grad_()}, {.lr = 1});
+  double& lr = optimizer.groups()[0].lr;
+  Scheduler dips(optimizer, [](int64_t step) { return step == 1 ? 1e-6 : 1.0; });
+  dips.step();
+  lr = 0.1;
+  REQUIRE_THROWS_WITH(dips.step(),
+                      "Scheduler: the rate of group 0 was set to 0.1 while the schedule's factor is 1e-06, too small "
+                      "to divide by; set base_lrs() instead");
+  CHECK(lr == 0.1);
+  CHECK(dips.base_lrs() == std::vector<double>{1});
+  lr = 2e-6;  // in proportion
+  dips.step();
+  CHECK(lr == Approx(2));
+
+  // Schedulers that multiply do so during a long warm-up too.
+  lr = 1;
+  Scheduler warm(optimizer, linear_warmup(4000)), half(optimizer, step_decay(1, 0.5));
+  warm.step();
+  half.step();
+  warm.step();
+  half.step();
+  CHECK(lr == Approx(0.25 * 3 / 4000));
 }
