@@ -51,7 +51,7 @@ Tensor composed(const Settings& o, const Tensor& logits, const Tensor& target, c
   dx = masked_fill(dx, unsqueeze(ignored, -1), 0);  // whatever their logits are: 0 times NaN would be NaN
   if (o.reduction == Reduction::none) return mul(dx, unsqueeze(dy, -1));
   const double n = o.reduction == Reduction::sum ? 1 : divisor.item();
-  return mul(dx, mul(dy, n == 0 ? 0 : 1 / n));
+  return mul(dx, n == 0 ? mul(dy, 0) : div(dy, n));
 }
 
 Tensor fused(const Settings& o, const Tensor& logits, const Tensor& target, const Tensor& weight, const Tensor& lse,

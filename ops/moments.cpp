@@ -37,12 +37,13 @@ Tensor variance(const char* op, const Tensor& x, const Axes& axes, double correc
   return with_grad(op, y, {x}, {x, Keep(y, root)},
                    [mask = axes.mask, ones = axes.ones, divisor, root](Saved& s, const Tensor& dy) {
                      const Tensor x0 = s[0];
-                     Tensor factor = mul(keep(dy, ones), (root ? 1 : 2) / divisor);
+                     // Halves: the difference of two numbers in range need not be. A deviation of 0 divides to 0.
+                     Tensor half = sub(mul(x0, 0.5), mul(mean(x0, list(mask, x0.rank()), true), 0.5));
                      if (root) {
                        const Tensor y0 = keep(s[1], ones);
-                       factor = masked_fill(div(factor, y0), eq(y0, 0), 0);
+                       half = div(half, masked_fill(y0, eq(y0, 0), INFINITY));
                      }
-                     return Grads{mul(sub(x0, mean(x0, list(mask, x0.rank()), true)), factor)};
+                     return Grads{mul(half, mul(keep(dy, ones), (root ? 2 : 4) / divisor))};
                    });
 }
 

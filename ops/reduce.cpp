@@ -17,7 +17,7 @@ Tensor divided_sum(const char* op, const Tensor& x, const Axes& axes, double div
   kernel::sum::on(x.device())(fold(x, axes, y), divisor);
   return with_grad(op, y, {x}, [ones = axes.ones, from = x.shape(), divisor](Saved&, const Tensor& dy) {
     // The mean of nothing is NaN, but no element depends on it: its gradient's own derivative is 0.
-    const Tensor scaled = divisor == 1 ? dy : mul(dy, divisor == 0 ? 0 : 1 / divisor);
+    const Tensor scaled = divisor == 1 ? dy : divisor == 0 ? mul(dy, 0) : div(dy, divisor);
     return Grads{expand(scaled.shape() == ones ? scaled : reshape(scaled, ones), from)};
   });
 }

@@ -6,6 +6,9 @@
 
 namespace tutti::kernel {
 
+/// DTypeError of a kernel below that has no half types. Out of line: no exception code per instruction set.
+[[noreturn]] void throw_no_half(const char* kernel, DType dtype);
+
 /// IndexError of `op` for the first index outside [0, limit), by its row-major position. The rows lie along the last
 /// axis.
 struct check_index : Kernel<check_index, Gap::cuda> {

@@ -8,7 +8,8 @@ namespace tutti::kernel {
 /// Per line: out = (x - mean) * scale * weight + bias with scale = 1 / sqrt(mean of squared deviations + eps); if not
 /// `center`, the mean is taken as 0. weight and bias [width] may be null.
 /// statistics, two per line (float64 for float64, else float32): the mean relative to the line's first element (which
-/// keeps nearly equal large numbers exact), and scale.
+/// keeps nearly equal large numbers exact), and scale. Where squares overflow or vanish: both of the line times a power
+/// of two that follows from its largest |x|, and the scale negative to say so.
 struct normalize_forward : Kernel<normalize_forward, Gap::cuda> {
   template <class Target>
   static void run(const Lines<1>& x, const void* weight, const void* bias, void* statistics, double eps, bool center);

@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "support/op_test.h"
 #include "tutti/autograd/node.h"
+#include "tutti/backends/contract/index.h"
+#include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
 #include "tutti/core/parallel.h"
 #include "tutti/ops/arithmetic.h"
@@ -262,4 +264,14 @@ TEST_CASE("sums by index in half types are rounded once") {
       CHECK(parts.grad().to_vector<double>() == Values{1, 1, 1});
     }
   });
+}
+
+TEST_CASE("the kernels that add up refuse half types") {
+  const Tensor x = zeros({2}, {.dtype = DType::bfloat16}), index = ints({0, 1}, {2});
+  const Output y = output_like(x);
+  REQUIRE_THROWS_WITH(kernel::scatter_add::on(x.device())(rows(y, 0), rows(index, 0), rows(x, 0)),
+                      "kernel scatter_add: no sums of bfloat16; add in float32");
+  REQUIRE_THROWS_WITH(
+      kernel::index_add::on(x.device())({y.data(), x.data(), index.data<int64_t>(), x.dtype(), 1, 2, 2, 1}),
+      "kernel index_add: no sums of bfloat16; add in float32");
 }

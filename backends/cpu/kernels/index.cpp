@@ -71,9 +71,12 @@ TUTTI_INLINE bool any_outside(const int64_t* p, int64_t stride, int64_t n, int64
 
 /// f(T{}) for what is added up: every dtype but the half ones, which ops bring in float32.
 template <class F>
-TUTTI_INLINE void for_summed(DType t, F&& f) {
+TUTTI_INLINE void for_summed(const char* kernel, DType t, F&& f) {
   for_any(t, [&]<class T>(T x) {
-    if constexpr (!is_half<T>) f(x);
+    if constexpr (is_half<T>)
+      throw_no_half(kernel, t);
+    else
+      f(x);
   });
 }
 
@@ -134,7 +137,7 @@ void gather::run<Here>(const Elements<2>& e, int64_t axis_stride) {
 
 template <>
 void scatter_add::run<Here>(Rows y, ConstRows index, ConstRows x) {
-  for_summed(y.dtype, [&]<class T>(T) {
+  for_summed("scatter_add", y.dtype, [&]<class T>(T) {
     parallel_for(x.count, rows_per_piece(x.width), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         T* to = static_cast<T*>(y.data) + offset_of(y.outer, y.outer_strides, row);
@@ -156,7 +159,7 @@ void index_add::run<Here>(const IndexAdd& a) {
   const int64_t work = a.count * a.inner;
   const bool whole = work < grain, by_columns = a.inner >= 2 * block;
   const int64_t pieces = whole ? 1 : by_columns ? (a.inner + block - 1) / block : ranges;
-  for_summed(a.dtype, [&]<class T>(T) {
+  for_summed("index_add", a.dtype, [&]<class T>(T) {
     parallel_for(a.outer * pieces, whole ? rows_per_piece(work) : 1, [&](int64_t begin, int64_t end) {
       for (int64_t piece = begin; piece < end; ++piece) {
         T* y = static_cast<T*>(a.y) + piece / pieces * a.size * a.inner;

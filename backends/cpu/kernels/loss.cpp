@@ -2,6 +2,7 @@
 #include "tutti/backends/contract/loss.h"
 
 #include "tutti/backends/cpu/elementwise.h"
+#include "tutti/backends/cpu/round.h"
 #include "tutti/backends/cpu/scratch.h"
 #include "tutti/backends/cpu/softmax.h"
 
@@ -84,9 +85,9 @@ void cross_entropy_forward::run<Here>(const Lines<1>& x, const CrossEntropy& o, 
       const int64_t t = target_of(o, i, x.width);
       total += loss[i];
       if (t != o.ignore_index) *divisor += weight ? static_cast<double>(load1(weight + t)) : 1;
-      if (!o.reduce) store1(static_cast<T*>(out) + i, static_cast<C>(loss[i]));
+      if (!o.reduce) store_double(static_cast<T*>(out) + i, loss[i]);
     }
-    if (o.reduce) store1(static_cast<T*>(out), static_cast<C>(!o.mean ? total : *divisor == 0 ? 0 : total / *divisor));
+    if (o.reduce) store_double(static_cast<T*>(out), !o.mean ? total : *divisor == 0 ? 0 : total / *divisor);
   });
 }
 
@@ -115,7 +116,7 @@ void cross_entropy_backward::run<Here>(const Lines<1>& x, const CrossEntropy& o,
         // The target's own entry again, from one number: p - 1 where p is nearly 1 must not be rounded twice.
         const C p = exp1(load1(row + t) - log_sum);
         const double own = smooth * (weight ? static_cast<double>(load1(weight + t)) : 1);
-        store1(out + t, static_cast<C>(factor * ((right + smooth * all) * static_cast<double>(p) - right - own)));
+        store_double(out + t, factor * ((right + smooth * all) * static_cast<double>(p) - right - own));
       }
     });
   });

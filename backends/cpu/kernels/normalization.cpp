@@ -2,6 +2,7 @@
 #include "tutti/backends/contract/normalization.h"
 
 #include "tutti/backends/cpu/lines.h"
+#include "tutti/backends/cpu/round.h"
 #include "tutti/backends/cpu/scratch.h"
 
 namespace tutti::kernel {
@@ -36,8 +37,31 @@ TUTTI_INLINE double sum_over(const T* x, int64_t n, const F& f) {
   return total;
 }
 
+/// A power of two that brings the line's largest |x| near 1; 1 if that is 0 or not finite.
 template <class T, class C = compute_t<T>>
-void forward_line(const T* x, T* y, int64_t n, const T* weight, const T* bias, C* statistics, double eps, bool center) {
+C scale_of(const T* x, int64_t n) {
+  C largest = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const C v = load1(x + i), size = v < 0 ? -v : v;
+    if (v - v != 0) return 1;
+    largest = size > largest ? size : largest;
+  }
+  if (largest == 0) return 1;
+  constexpr int limit = sizeof(C) == 4 ? 126 : 1022;
+  int exponent = 0;
+  __builtin_frexp(static_cast<double>(largest), &exponent);
+  return static_cast<C>(__builtin_ldexp(1, exponent > limit ? -limit : exponent < -limit ? limit : -exponent));
+}
+
+/// to = from * scale; they may be the same.
+template <class T, class C = compute_t<T>>
+void scale_line(const T* from, T* to, int64_t n, C scale) {
+  for (int64_t i = 0; i < n; ++i) store1(to + i, load1(from + i) * scale);
+}
+
+template <class T, class C = compute_t<T>>
+void forward_line(const T* x, T* y, int64_t n, const T* weight, const T* bias, C* statistics, double eps, bool center,
+                  bool scaled = false) {
   const double count = static_cast<double>(n);
   const batch<C> first(center ? load1(x) : C(0));
   C mean = 0;
@@ -48,6 +72,19 @@ void forward_line(const T* x, T* y, int64_t n, const T* weight, const T* bias, C
     const auto d = (v - first) - m;
     return multiply_add(d, d, s);
   });
+  // Squares that overflowed, or vanished where eps does not make up for it: the same of the line near 1.
+  constexpr double smallest = sizeof(C) == 4 ? 0x1p-122 : 0x1p-1018, infinite = __builtin_inf();
+  if (!scaled && !(squares < infinite && squares / count + eps > smallest)) {
+    const C power = scale_of(x, n);
+    if (power != 1) {
+      const Buffer<T> line(n);
+      scale_line(x, line.data(), n, power);
+      const auto p = static_cast<double>(power);
+      forward_line(line.data(), y, n, weight, bias, statistics, eps * p * p, center, true);
+      statistics[1] = -statistics[1];
+      return;
+    }
+  }
   const C scale = static_cast<C>(1 / __builtin_sqrt(squares / count + eps));
   statistics[0] = mean;
   statistics[1] = scale;
@@ -143,7 +180,17 @@ void normalize_backward::run<Here>(const Lines<2>& x, const void* weight, const 
                                 batch<C>(s[0]),
                                 batch<C>(s[1])};
         T* dx = x.out ? static_cast<T*>(x.out) + row_offset(x.outer, x.out_outer, i) : nullptr;
-        backward_line(l, dx, x.width, center, dw, db);
+        if (!(s[1] < 0)) {
+          backward_line(l, dx, x.width, center, dw, db);
+          continue;
+        }
+        const C power = scale_of(row, x.width);
+        const Buffer<T> near(x.width);
+        scale_line(row, near.data(), x.width, power);
+        backward_line(BackwardLine<T>{near.data(), l.dy, l.weight, batch<C>(center ? load1(near.data()) : C(0)), l.mean,
+                                      batch<C>(-s[1])},
+                      dx, x.width, center, dw, db);
+        if (dx) scale_line(dx, dx, x.width, power);
       }
     };
     if (!sums) {
@@ -175,8 +222,8 @@ void normalize_backward::run<Here>(const Lines<2>& x, const void* weight, const 
           w += parts.data()[i * 2 * x.width + k];
           b += parts.data()[i * 2 * x.width + x.width + k];
         }
-        if (dweight) store1(static_cast<T*>(dweight) + k, static_cast<C>(w));
-        if (dbias) store1(static_cast<T*>(dbias) + k, static_cast<C>(b));
+        if (dweight) store_double(static_cast<T*>(dweight) + k, w);
+        if (dbias) store_double(static_cast<T*>(dbias) + k, b);
       }
     });
   });

@@ -2,6 +2,7 @@
 #include "tutti/backends/contract/reduce.h"
 
 #include "tutti/backends/cpu/fold.h"
+#include "tutti/backends/cpu/round.h"
 
 namespace tutti::kernel {
 namespace {
@@ -24,6 +25,16 @@ struct Deviations : Add {
     const V d = (x - a) - b;
     return d * d;
   }
+};
+
+/// C of C and of batch<C>.
+template <class V>
+struct Element {
+  using type = V;
+};
+template <class C>
+struct Element<batch<C>> {
+  using type = C;
 };
 
 constexpr double infinite = __builtin_inf();
@@ -55,45 +66,57 @@ double far_sum(const Fold& x, int64_t r, double sum, double divisor) {
   return finite ? total / divisor / scale : sum / divisor;
 }
 
-/// The variance, or its root, where squares left the compute type's range: in double (float64: scaled by a power of
-/// two).
+/// The variance, or its root, where squares left the compute type's range: in double (float64: scaled
+/// down).
 template <class T>
 double far_variance(const Fold& x, int64_t r, double divisor, bool root) {
-  double first = 0, largest = 0;
-  bool any = false, equal = true, finite = true;
+  constexpr double scale = sizeof(T) == 8 ? 0x1p-600 : 1;
+  double first = 0, sum = 0, squares = 0;
+  bool any = false, finite = true;
   for_elements<T>(x, r, [&](double v) {
-    if (!any) first = v;
+    if (!any) first = v * scale;
     any = true;
     finite = v - v == 0;
-    equal = equal && v == first;
-    const double size = v < 0 ? -v : v;
-    largest = size > largest ? size : largest;
+    sum += v * scale - first;
     return finite;
   });
   if (!finite) return __builtin_nan("");
-  if (equal) return 0 / divisor;
-  int exponent = 0;
-  __builtin_frexp(largest, &exponent);
-  const double scale = sizeof(T) < 8 ? 1
-                                     : __builtin_ldexp(1, exponent > 1022    ? -1022
-                                                          : exponent < -1022 ? 1022
-                                                                             : -exponent);
-  double sum = 0, squares = 0;
-  for_elements<T>(x, r, [&](double v) { return sum += v * scale - first * scale, true; });
   const double mean = sum / static_cast<double>(x.count);
   for_elements<T>(x, r, [&](double v) {
-    const double d = (v * scale - first * scale) - mean;
+    const double d = (v * scale - first) - mean;
     return squares += d * d, true;
   });
   const double v = squares / divisor;
   return root ? __builtin_sqrt(v) / scale : v / scale / scale;
 }
 
+/// Deviations whose squares would vanish, scaled by a power of two: the smallest that there are have normal squares,
+/// and the largest (the sum of all squares is below lost<C> times their number) finite ones.
+template <class C>
+constexpr C magnified = sizeof(C) == 4 ? C(0x1p100) : C(0x1p600);
+/// A square below the normal numbers is off by 2^-24 (float64: 2^-53) of the smallest normal one, or half of that.
+template <class C>
+constexpr double lost = sizeof(C) == 4 ? 0x1p-124 : 0x1p-1020;
+
+struct SmallShifted : Add {
+  template <class V, class C = typename Element<V>::type>
+  TUTTI_INLINE V map(V x, V a, V) const {
+    return (x - a) * V(magnified<C>);
+  }
+};
+struct SmallDeviations : Add {
+  template <class V, class C = typename Element<V>::type>
+  TUTTI_INLINE V map(V x, V a, V b) const {
+    const V d = (x - a) * V(magnified<C>) - b;
+    return d * d;
+  }
+};
+
 template <class T>
 void sum_floats(const Fold& x, double divisor) {
   fold_all<T>(x, Values{}, nullptr, nullptr, [&](int64_t r, double s) {
     const double y = divisor == 0 ? __builtin_nan("") : s - s == 0 ? s / divisor : far_sum<T>(x, r, s, divisor);
-    store1(static_cast<T*>(x.out) + row_offset(x.kept, x.out_strides, r), static_cast<compute_t<T>>(y));
+    store_double(static_cast<T*>(x.out) + row_offset(x.kept, x.out_strides, r), y);
   });
 }
 
@@ -143,12 +166,24 @@ void variance::run<Here>(const Fold& x, double divisor, bool root) {
     const double n = static_cast<double>(x.count);
     fold_all<T>(x, Shifted{}, first.data(), nullptr,
                 [&](int64_t r, double s) { mean.data()[r] = static_cast<C>(s / n); });
+    const auto put = [&](int64_t r, double v) {
+      store_double(static_cast<T*>(x.out) + row_offset(x.kept, x.out_strides, r), v);
+    };
+    const Buffer<bool> small(x.results);
+    bool any_small = false;
     fold_all<T>(x, Deviations{}, first.data(), mean.data(), [&](int64_t r, double s) {
-      constexpr double small = sizeof(C) == 4 ? 1e-30 : 1e-280;
-      const bool usual = (s > small && s < infinite) || x.count == 0;
+      small.data()[r] = s < n * lost<C>;
+      if (small.data()[r]) return __atomic_store_n(&any_small, true, __ATOMIC_RELAXED);
       const double v = s / divisor, y = root ? __builtin_sqrt(v) : v;
-      store1(static_cast<T*>(x.out) + row_offset(x.kept, x.out_strides, r),
-             static_cast<C>(usual ? y : far_variance<T>(x, r, divisor, root)));
+      put(r, s < infinite || x.count == 0 ? y : far_variance<T>(x, r, divisor, root));
+    });
+    if (!any_small) return;
+    constexpr double scale = magnified<C>;
+    fold_all<T>(x, SmallShifted{}, first.data(), nullptr,
+                [&](int64_t r, double s) { mean.data()[r] = static_cast<C>(s / n); });
+    fold_all<T>(x, SmallDeviations{}, first.data(), mean.data(), [&](int64_t r, double s) {
+      const double v = s / divisor;
+      if (small.data()[r]) put(r, root ? __builtin_sqrt(v) / scale : v / scale / scale);
     });
   });
 }
