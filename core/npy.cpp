@@ -5,11 +5,11 @@
 #include <cstring>
 #include <string_view>
 
+#include "tutti/core/detail/file.h"
 #include "tutti/core/detail/foreign_format.h"
 #include "tutti/core/detail/host_copy.h"
 #include "tutti/core/detail/utf8.h"
 #include "tutti/core/error.h"
-#include "tutti/core/detail/file.h"
 #include "tutti/core/output_file.h"
 
 namespace tutti {

@@ -4,12 +4,12 @@
 #include <array>
 #include <bit>
 
+#include "tutti/core/detail/file.h"
 #include "tutti/core/detail/foreign_format.h"
 #include "tutti/core/detail/host_copy.h"
 #include "tutti/core/detail/safetensors_header.h"
 #include "tutti/core/detail/utf8.h"
 #include "tutti/core/error.h"
-#include "tutti/core/detail/file.h"
 #include "tutti/core/output_file.h"
 
 namespace tutti {

@@ -293,10 +293,20 @@ TEST_CASE("mistakes with views are typed errors with the whole story") {
 TEST_CASE("operations with nothing to do want no gradient under no_grad either") {
   const Tensor x = Tensor::from({1, 2, 3}, {3}).requires_grad_(), scalar = Tensor::from({1}, {}).requires_grad_();
   const auto views = [&] {
-    return std::vector<Tensor>{reshape(x, {3}),    reshape(x, {-1}),    flatten(x),        expand(x, {3}),
-                               squeeze(x),         squeeze(scalar, -1), slice(x, 0, 0, 3), sum_to(x, {3}),
-                               transpose(x, 0, 0), permute(x, {0}),    to(x, DType::float32), to(x, cpu),
-                               dropout(x, 0.5, false), dropout(x, 0, true)};
+    return std::vector<Tensor>{reshape(x, {3}),
+                               reshape(x, {-1}),
+                               flatten(x),
+                               expand(x, {3}),
+                               squeeze(x),
+                               squeeze(scalar, -1),
+                               slice(x, 0, 0, 3),
+                               sum_to(x, {3}),
+                               transpose(x, 0, 0),
+                               permute(x, {0}),
+                               to(x, DType::float32),
+                               to(x, cpu),
+                               dropout(x, 0.5, false),
+                               dropout(x, 0, true)};
   };
   for (const Tensor& y : views()) CHECK(y.requires_grad());
   const no_grad off;
