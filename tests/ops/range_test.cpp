@@ -203,3 +203,19 @@ TEST_CASE("the gradient of a mean of k numbers for dy = k is 1") {
   }
   CHECK(wrong == 0);
 }
+
+TEST_CASE("normalisation at both ends of the range: the gradient that differentiates again") {
+  for (const double v : {1e25, 1e-25, 1.0})
+    for (const bool center : {true, false}) {
+      const Tensor x = mul(Tensor::from({1, -2, .5, 3, 1, 1}, {2, 3}), v).requires_grad_();
+      const auto dx = [&](bool twice) {
+        const Tensor y = center ? layer_norm(x, {}, {}, 0) : rms_norm(x, {}, 0);
+        return grad({y}, {x}, {Tensor::from({1, 2, -1, 0, 1, 3}, {2, 3})}, {.create_graph = twice})[0];
+      };
+      const Tensor once = dx(false), again = dx(true);
+      INFO(v << " " << center);
+      for (int64_t i = 0; i < 2; ++i)
+        for (int64_t j = 0; j < 3; ++j)
+          CHECK(again.at({i, j}) * v == Approx(once.at({i, j}) * v).epsilon(1e-4).margin(1e-5));
+    }
+}
