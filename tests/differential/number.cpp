@@ -70,7 +70,9 @@ std::vector<Lanes> Tape::gradients(Number of) {
       Lanes term = each([&](size_t i) { return d[k][i] * partial[i]; });
       round(term);
       Lanes& sum = d[static_cast<size_t>(to.id)];
+      const bool first = sum == zero;
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += term[i];
+      if (!first) round(sum);
     };
     pass(n.a, n.da);
     pass(n.b, n.db);

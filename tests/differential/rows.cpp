@@ -55,7 +55,10 @@ Row affine(Row y, P x) {
   return y;
 }
 Row layer_normed(const Row& x, double eps) {
-  const Number n = integer(static_cast<int64_t>(x.size())), mean = total(x) / n;
+  const Number n = integer(static_cast<int64_t>(x.size()));
+  // By way of the first element, as kernels have it that must not lose [40000, 40001, ..]: rounded as a number of its
+  // size.
+  const Number mean = x.empty() ? constant(0) : total(x) / n + x[0] - x[0];
   Row centred, squares;
   for (Number v : x) {
     centred.push_back(v - mean);
