@@ -26,7 +26,7 @@ GzFile::GzFile(const char* op, const std::string& path) : file_(op, path), handl
     if (descriptor >= 0) close(descriptor);
     fail(message("cannot open: ", std::strerror(error)));
   }
-  gzbuffer(handle_->file, 1 << 16);
+  gzbuffer(handle_->file, static_cast<unsigned>(std::clamp<uint64_t>(file_.size(), 1 << 13, 1 << 16)));
   most_bytes_ = gzdirect(handle_->file) ? file_.size() : 1032 * file_.size();
 }
 
