@@ -90,11 +90,11 @@ Number power_of(Number x, double exponent) {
   return exponent == 0 ? constant(1) : differential::power(x, constant(exponent));
 }
 
-template <Tensor (*f)(const Tensor&, double)>
+template <Tensor (*f)(const Tensor&, tutti::Number)>
 Tensors right(const Library&, const Step& s, const Tensors& x) {
   return {f(x[0], s.r[0])};
 }
-template <Tensor (*f)(double, const Tensor&)>
+template <Tensor (*f)(tutti::Number, const Tensor&)>
 Tensors left(const Library&, const Step& s, const Tensors& x) {
   return {f(s.r[0], x[0])};
 }
@@ -128,7 +128,7 @@ std::vector<Operation> arithmetic_operations() {
        both},
       {"pow",
        power,
-       right<tutti::pow>,
+       [](const Library&, const Step& s, const Tensors& x) { return Tensors{pow(x[0], s.r[0])}; },
        [](const Step& s, const Plains& x) {
          return Plains{made(x[0].shape, [&](const Index& i) { return power_of(x[0](i), s.r[0]); })};
        },

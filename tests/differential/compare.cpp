@@ -64,7 +64,7 @@ Plains comparison_with_number(const Step& s, const Plains& x) {
   return {made(
       x[0].shape, [&](const Index& i) { return integer(holds<truth>(x[0](i), constant(s.r[0]))); }, Kind::boolean)};
 }
-template <Tensor (*f)(const Tensor&, double)>
+template <Tensor (*f)(const Tensor&, tutti::Number)>
 Tensors right(const Library&, const Step& s, const Tensors& x) {
   return {f(x[0], s.r[0])};
 }

@@ -6,7 +6,9 @@
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/arithmetic.h"
+#include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
+#include "tutti/ops/random.h"
 #include "tutti/ops/reduce.h"
 
 using namespace tutti;
