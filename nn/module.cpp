@@ -95,7 +95,7 @@ void convert(const Module& m, Target target, bool floating_only) {
   for_each_tensor("to", m, [&](const Tensor& t) {
     if (floating_only && !is_floating(t.dtype())) return;
     const Tensor value = tutti::to(t, target);
-    if (value.impl() == t.impl()) return;
+    if (value.impl()->storage == t.impl()->storage) return;
     Tensor gradient = t.grad();
     if (gradient.defined()) gradient = tutti::to(gradient, target);
     replace(t, value);

@@ -193,7 +193,7 @@ Tensor expand(const Tensor& x, const Dims& shape) {
 
 Tensor contiguous(const Tensor& x) {
   check_defined("contiguous", "x", x);
-  return x.is_contiguous() ? x : clone(x);
+  return x.is_contiguous() ? detail::unchanged(x) : clone(x);
 }
 
 }  // namespace tutti

@@ -57,7 +57,10 @@ void apply(const Step& step, std::map<int, Plain>& values) {
   Plains y = step.operation->plain(step, x);
   if (y.size() > step.out.size()) throw Unsure{};  // pieces without end
   for (Plain& p : y) {
-    if (std::exchange(p.same, false)) continue;
+    if (std::exchange(p.same, false)) {
+      if (step.mode == Mode::no_grad) p.grad = false, p.cut = true;
+      continue;
+    }
     // The dtype "real" is the only one with gradients; what looks at numbers without their history never has one.
     const bool detached = p.cut && std::none_of(x.begin(), x.end(), [](const Plain& q) { return q.cut; });
     p.grad = records && p.kind == Kind::real && !detached;

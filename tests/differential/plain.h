@@ -51,7 +51,7 @@ Number pulled(const Plain& x, const Index& index);
 
 /// New memory with element(index).
 Plain made(const Shape& shape, const std::function<Number(const Index&)>& element, Kind kind = Kind::real);
-/// x as its own result: what has nothing to do returns its operand, gradient and all, under no_grad too.
+/// x as its own result: what has nothing to do returns its operand, gradient and all; under no_grad, detached.
 inline Plains itself(Plain x) {
   x.same = true;
   return {x};

@@ -39,7 +39,7 @@ TEST_CASE("uniform_: where a dtype has no number in the range, the nearest, and 
   CHECK_THROWS_WITH(nn::init::uniform_(x, -3e38, 3e38),
                     "uniform_: the range from -3e+38 to 3e+38 is too wide for bfloat16");
   CHECK_THROWS_WITH(nn::init::uniform_(zeros({4}, {.dtype = DType::float16}), -1e5, 1e5),
-                    "uniform_: the range from -100000 to 100000 is too wide for float16");
+                    "uniform_: the range from -1e+05 to 1e+05 is too wide for float16");
 }
 
 TEST_CASE("trunc_normal_ stays within two deviations in every dtype") {

@@ -308,7 +308,8 @@ TEST_CASE("operations with nothing to do want no gradient under no_grad either")
                                to(x, DType::float32),
                                to(x, cpu),
                                dropout(x, 0.5, false),
-                               dropout(x, 0, true)};
+                               dropout(x, 0, true),
+                               contiguous(x)};
   };
   for (const Tensor& y : views()) CHECK(y.requires_grad());
   const no_grad off;
