@@ -100,7 +100,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
   const Device device = logits.device();
   const DType wide = logits.dtype() == DType::float64 ? DType::float64 : DType::float32;
   Output loss = output(o.reduction == Reduction::none ? index.shape() : Dims{}, logits.dtype(), device),
-         lse = output(index.shape(), wide, device), divisor = output({}, DType::float64, device);
+         lse = output({2, index.numel()}, wide, device), divisor = output({}, DType::float64, device);
   kernel::cross_entropy_forward::on(device)(lines(logits.rank() - 1, logits), view(o, index, weight), loss.data(),
                                             lse.data(), divisor.data<double>());
   return with_grad("cross_entropy", loss, {logits}, {logits, index, weight, lse, divisor},

@@ -14,6 +14,7 @@
 #include "tutti/ops/create.h"
 #include "tutti/ops/reduce.h"
 #include "tutti/ops/shape.h"
+#include "tutti/ops/softmax.h"
 #include "tutti/ops/unary.h"
 
 namespace tutti {
@@ -103,10 +104,10 @@ Tensor logsumexp(const Tensor& x, int64_t axis, bool keepdim) {
   const Axes axes = some_axes("logsumexp", x, {axis}, keepdim);
   Output y = output(axes.shape, x.dtype(), x.device());
   kernel::log_sum_exp::on(x.device())(lines(normalize_dim("logsumexp", axis, x), x), y.data());
-  return with_grad("logsumexp", y, {x}, {x, y}, [ones = axes.ones](Saved& s, const Tensor& dy) {
-    const Tensor y0 = keep(s[1], ones);
-    const Tensor shift = masked_fill(y0, eq(y0, -INFINITY), 0);
-    return Grads{mul(exp(sub(s[0], shift)), keep(dy, ones))};
+  // Not exp(x - y): beside a large maximum y has lost the logarithm.
+  return with_grad("logsumexp", y, {x}, {x, y}, [ones = axes.ones, axis](Saved& s, const Tensor& dy) {
+    const Tensor weights = masked_fill(softmax(s[0], axis), eq(keep(s[1], ones), -INFINITY), 0);
+    return Grads{mul(weights, keep(dy, ones))};
   });
 }
 

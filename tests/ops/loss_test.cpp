@@ -204,6 +204,16 @@ TEST_CASE("cross_entropy: a weight that wants a gradient, which is not computed,
   CHECK(cross_entropy(logits, target, {.weight = weight}).item() > 1);
 }
 
+TEST_CASE("cross_entropy: the gradient's weights add up to one, however large the logits") {
+  for_each_isa([](const char*) {
+    for (double far : {1e4, -1e6, 1e8}) {
+      const Tensor x = full({1, 2}, far).requires_grad_();
+      cross_entropy(x, Tensor::from({1}, {1}, DType::int64)).backward();
+      CHECK(x.grad().to_vector<double>() == std::vector<double>{.5, -.5});
+    }
+  });
+}
+
 TEST_CASE("cross_entropy: an ignored row counts for nothing, whatever its index and its logits") {
   const int64_t ignored = (int64_t{1} << 53) + 1;  // no double
   for (const int64_t label : {ignored, int64_t{-100}})

@@ -41,12 +41,15 @@ double weighted_sum(const T* x, const T* weight, int64_t n, C shift) {
   return total;
 }
 
-/// out = a exp(x - lse) - b w for one line.
+/// Beyond this a line's logarithm is kept in two numbers.
+constexpr double far = 128;
+
+/// out = a exp(x - lse - rest) - b w for one line.
 template <class T, class C = compute_t<T>>
-void gradient_line(const T* x, T* out, int64_t n, C lse, C a, C b, const T* weight) {
-  const batch<C> shift(lse), va(a), vb(b);
+void gradient_line(const T* x, T* out, int64_t n, C lse, C rest, C a, C b, const T* weight) {
+  const batch<C> shift(lse), last(rest), va(a), vb(b);
   for_batches<C>(n, [&](int64_t i, int64_t k) {
-    const auto p = exp_normal<C>(load_strided(x + i, 1, k) - shift) * va;
+    const auto p = exp_normal<C>((load_strided(x + i, 1, k) - shift) - last) * va;
     store_strided(out + i, 1, k, b == 0 ? p : p - (weight ? vb * load_strided(weight + i, 1, k) : vb));
   });
 }
@@ -66,13 +69,15 @@ void cross_entropy_forward::run<Here>(const Lines<1>& x, const CrossEntropy& o, 
     parallel_for(x.count, 1 + lines_work / x.width, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t t = target_of(o, i, x.width);
-        lse[i] = 0;
+        lse[i] = lse[x.count + i] = 0;
         loss[i] = 0;
         if (t == o.ignore_index) continue;
         const T* row = static_cast<const T*>(x.in[0]) + row_offset(x.outer, x.in_outer[0], i);
         const C most = largest_of(row, x.width);
         const C log_sum = log1(sum_of_exp(row, x.width, most, [](int64_t, int64_t, auto) {}));
-        lse[i] = most + log_sum;
+        const bool apart = most > far || most < -far;
+        lse[i] = apart ? most : most + log_sum;
+        lse[x.count + i] = apart ? log_sum : 0;
         const double right = static_cast<double>(log_sum) - static_cast<double>(load1(row + t) - most);
         loss[i] = (1 - o.smoothing) * right * (weight ? static_cast<double>(load1(weight + t)) : 1);
         if (smooth > 0)
@@ -110,11 +115,11 @@ void cross_entropy_backward::run<Here>(const Lines<1>& x, const CrossEntropy& o,
             static_cast<double>(load1(static_cast<const T*>(dy) + (o.reduce ? 0 : i))) / (o.mean ? *divisor : 1);
         const double right = (1 - o.smoothing) * (weight ? static_cast<double>(load1(weight + t)) : 1);
         const T* row = static_cast<const T*>(x.in[0]) + row_offset(x.outer, x.in_outer[0], i);
-        const C log_sum = static_cast<const C*>(lse)[i];
-        gradient_line(row, out, x.width, log_sum, static_cast<C>(factor * (right + smooth * all)),
+        const C shift = static_cast<const C*>(lse)[i], rest = static_cast<const C*>(lse)[x.count + i];
+        gradient_line(row, out, x.width, shift, rest, static_cast<C>(factor * (right + smooth * all)),
                       static_cast<C>(factor * smooth), weight);
         // The target's own entry again, from one number: p - 1 where p is nearly 1 must not be rounded twice.
-        const C p = exp1(load1(row + t) - log_sum);
+        const C p = exp1((load1(row + t) - shift) - rest);
         const double own = smooth * (weight ? static_cast<double>(load1(weight + t)) : 1);
         store_double(out + t, factor * ((right + smooth * all) * static_cast<double>(p) - right - own));
       }
