@@ -6,18 +6,29 @@
 #
 # nvcc is called by custom commands: enable_language(CUDA) would want a working one where only the emulator is used, and would
 # take .cu files from the C++ compiler.
-set(TUTTI_CUDA OFF CACHE STRING "CUDA backend: OFF, ON (by nvcc) or EMULATED (on the CPU, for tests); only OFF exists so far")
+set(TUTTI_CUDA OFF CACHE STRING "CUDA backend: OFF, ON (by nvcc) or EMULATED (on the CPU, for tests)")
 set_property(CACHE TUTTI_CUDA PROPERTY STRINGS OFF ON EMULATED)
-if(TUTTI_CUDA MATCHES "^(ON|1|YES|TRUE|EMULATED)$")
-  message(FATAL_ERROR "TUTTI_CUDA=${TUTTI_CUDA}: there is no CUDA backend yet")
-elseif(NOT TUTTI_CUDA MATCHES "^(OFF|0|NO|FALSE|)$")
+set(TUTTI_CUDA_FLAVOUR plain CACHE STRING "Of the emulated kernels: plain, sanitized or recorded")
+mark_as_advanced(TUTTI_CUDA_FLAVOUR)
+if(TUTTI_CUDA MATCHES "^(ON|1|YES|TRUE)$")  # from here on it is one of three words
+  set(TUTTI_CUDA ON)
+elseif(TUTTI_CUDA MATCHES "^(OFF|0|NO|FALSE|)$")
+  set(TUTTI_CUDA OFF)
+elseif(NOT TUTTI_CUDA STREQUAL "EMULATED")
   message(FATAL_ERROR "TUTTI_CUDA=${TUTTI_CUDA}: it is OFF, ON or EMULATED")
 endif()
 
 find_path(TUTTI_CUDA_INCLUDE cuda_runtime_api.h PATHS /usr/local/cuda/include ENV CUDA_PATH PATH_SUFFIXES include
           DOC "The CUDA toolkit's headers")
 find_program(TUTTI_NVCC nvcc PATHS /usr/local/cuda/bin ENV CUDA_PATH PATH_SUFFIXES bin DOC "The CUDA toolkit's compiler")
-mark_as_advanced(TUTTI_CUDA_INCLUDE TUTTI_NVCC)
+find_library(TUTTI_CUDART cudart_static PATHS /usr/local/cuda/lib64 ENV CUDA_PATH PATH_SUFFIXES lib64 lib/x64
+             DOC "The CUDA toolkit's runtime")
+mark_as_advanced(TUTTI_CUDA_INCLUDE TUTTI_NVCC TUTTI_CUDART)
+if(NOT TUTTI_CUDA STREQUAL "OFF" AND NOT TUTTI_CUDA_INCLUDE)
+  message(FATAL_ERROR "TUTTI_CUDA=${TUTTI_CUDA} needs the CUDA toolkit's headers (cuda_runtime_api.h): set CUDA_PATH or TUTTI_CUDA_INCLUDE")
+elseif(TUTTI_CUDA STREQUAL "ON" AND NOT (TUTTI_NVCC AND TUTTI_CUDART))
+  message(FATAL_ERROR "TUTTI_CUDA=ON needs nvcc and libcudart_static.a of the CUDA toolkit (12 or 13): set CUDA_PATH, or TUTTI_NVCC and TUTTI_CUDART")
+endif()
 
 set(TUTTI_NVCC_FLAGS -std=c++20 -O3 --fmad=false --expt-relaxed-constexpr -Werror all-warnings
     -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90])
@@ -101,7 +112,7 @@ function(tutti_add_emulated_cuda target flavour)
   set_target_properties(${objects} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                         POSITION_INDEPENDENT_CODE ON)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
-  target_link_libraries(${target} PRIVATE cuda_emulator_${flavour})
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:cuda_emulator_${flavour}>)
 endfunction()
 
 # The objects are compiled with the include directories of `target`, and become part of it unless it is an INTERFACE library.
@@ -132,5 +143,20 @@ function(tutti_add_nvcc_cuda target)
   if(NOT type STREQUAL "INTERFACE_LIBRARY")
     add_dependencies(${target} ${target}_nvcc)
     target_sources(${target} PRIVATE ${objects})
+  endif()
+endfunction()
+
+# The backend, in the library: host code, and kernels.
+function(tutti_add_cuda_backend target)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backends/cuda/*.cpp)
+  file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backends/cuda/kernels/*.cu)
+  target_sources(${target} PRIVATE ${sources})
+  target_include_directories(${target} SYSTEM PRIVATE ${TUTTI_CUDA_INCLUDE})
+  if(TUTTI_CUDA STREQUAL "ON")
+    tutti_add_nvcc_cuda(${target} ${kernels})
+    target_link_libraries(${target} PRIVATE ${TUTTI_CUDART} ${CMAKE_DL_LIBS} rt)
+  else()
+    set_source_files_properties(${sources} PROPERTIES COMPILE_DEFINITIONS TUTTI_CUDA_EMULATED)
+    tutti_add_emulated_cuda(${target} ${TUTTI_CUDA_FLAVOUR} ${kernels})
   endif()
 endfunction()

@@ -1,5 +1,9 @@
 #include "tutti/core/backend.h"
 
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+
 #include "tutti/config.h"
 #include "tutti/core/error.h"
 
@@ -9,17 +13,76 @@ namespace tutti {
 extern const Backend cpu_backend;
 extern const Backend cuda_backend;
 
+namespace {
+
+static_assert(std::atomic<Device>::is_always_lock_free);
+
+/// What the environment says, at first.
+std::atomic<Device>& chosen_device() {
+  static std::atomic<Device> chosen = [] {
+    const char* name = std::getenv("TUTTI_DEVICE");
+    if (!name || !*name) return cpu;
+    try {
+      return device_from(name);
+    } catch (const Error& e) {
+      throw DeviceError(message("TUTTI_DEVICE=", name, ": ", std::string_view(e.what())));
+    }
+  }();
+  return chosen;
+}
+
+}  // namespace
+
 std::string to_string(Device device) {
   return device.type == DeviceType::cpu ? "cpu" : "cuda:" + std::to_string(device.index);
 }
 
 const Backend& backend(Device device) {
   if (device.type == DeviceType::cpu && device.index == 0) return cpu_backend;
+  if (device.type == DeviceType::cpu) throw DeviceError(message("device cpu:", device.index, ": there is one CPU"));
   if constexpr (config::cuda) {
-    if (device.type == DeviceType::cuda) return cuda_backend;
+    const int count = cuda_backend.count();
+    if (device.index >= 0 && device.index < count) return cuda_backend;
+    throw DeviceError(message("device ", device, ": ",
+                              count == 0   ? "no CUDA device was found (is the driver installed?)"
+                              : count == 1 ? "this machine has one CUDA device, cuda:0"
+                                           : message("this machine has ", count, " CUDA devices")));
   }
-  throw DeviceError(message("device ", device, ": this build of Tutti has no such device",
-                            device.type == DeviceType::cuda ? " (configure with -DTUTTI_CUDA=ON)" : ""));
+  throw DeviceError(
+      message("device ", device, ": this build of Tutti has no CUDA backend (configure with -DTUTTI_CUDA=ON)"));
+}
+
+void synchronize(Device device) { backend(device).synchronize(device.index); }
+
+int cuda_device_count() {
+  if constexpr (config::cuda) return cuda_backend.count();
+  return 0;
+}
+bool cuda_available() { return cuda_device_count() > 0; }
+
+Device Device::cuda(int index) {
+  if (index < 0 || index > INT8_MAX) throw DeviceError(message("device cuda:", index, ": there is no such device"));
+  const Device device{DeviceType::cuda, static_cast<int8_t>(index)};
+  (void)backend(device);
+  return device;
+}
+
+Device device_from(std::string_view name) {
+  if (name == "cpu") return cpu;
+  if (name == "cuda") return Device::cuda();
+  if (name.starts_with("cuda:")) {
+    const std::string_view digits = name.substr(5);
+    int index = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error == std::errc() && end == digits.data() + digits.size() && index >= 0) return Device::cuda(index);
+  }
+  throw ValueError(message("device '", name, "': expected cpu, cuda or cuda:<number>"));
+}
+
+Device default_device() { return chosen_device().load(std::memory_order_relaxed); }
+void set_default_device(Device device) {
+  (void)backend(device);
+  chosen_device().store(device, std::memory_order_relaxed);
 }
 
 }  // namespace tutti

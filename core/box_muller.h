@@ -36,7 +36,7 @@ TUTTI_INLINE double log_of(double u) {
   const double m = std::bit_cast<double>((shifted & 0x000fffffffffffffull) + 0x3fe6a09e667f3bcdull);
   const double s = (m - 1) / (m + 1), t = s * s;
   double series = 0;
-#pragma GCC unroll 16
+  TUTTI_UNROLL
   for (int k = 23; k >= 1; k -= 2) series = series * t + 1.0 / k;
   return e * 0.693147180559945309 + 2 * s * series;
 }
@@ -49,7 +49,7 @@ TUTTI_INLINE void cos_sin_of_turn(T u, T& c, T& s) {
   const auto q = static_cast<int32_t>(quarters + T(0.5));
   const T a = (quarters - static_cast<T>(q)) * T(1.57079632679489661923), t = -a * a;
   T even = 1, odd = 1;
-#pragma GCC unroll 16
+  TUTTI_UNROLL
   for (int k = last; k >= 2; k -= 2) {
     even = even * t * T(1.0 / ((k - 1) * k)) + 1;
     odd = odd * t * T(1.0 / (k * (k + 1))) + 1;

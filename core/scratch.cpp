@@ -4,7 +4,8 @@
 
 namespace tutti {
 
-Scratch::Scratch(size_t bytes) : block_(memory::take(cpu, bytes)), data_(block_ ? block_->data : nullptr) {}
+Scratch::Scratch(size_t bytes, Device device)
+    : block_(memory::take(device, bytes)), data_(block_ ? block_->data : nullptr) {}
 Scratch::~Scratch() { memory::give(block_); }
 
 }  // namespace tutti

@@ -1,8 +1,9 @@
-// Scratch: memory that a kernel needs only while it runs. From the CPU's caching allocator, so it is cheap after the
+// Scratch: memory that a kernel needs only while it runs. From the device's caching allocator, so it is cheap after the
 // first time and counted in memory::stats. Out of line, so that no allocation code is compiled per instruction set.
 #pragma once
 #include <cstddef>
 
+#include "tutti/core/device.h"
 #include "tutti/core/inline.h"
 
 #pragma GCC visibility push(default)
@@ -13,8 +14,9 @@ struct Block;
 
 class Scratch {
  public:
-  /// `bytes` of uninitialised memory, 64-byte aligned. MemoryError if there is none.
-  explicit Scratch(size_t bytes);
+  /// `bytes` of uninitialised memory, 64-byte aligned. MemoryError if there is none. A GPU's is free again for what is
+  /// launched after the end of this object's life.
+  explicit Scratch(size_t bytes, Device device = cpu);
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

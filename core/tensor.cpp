@@ -50,6 +50,15 @@ Output output_for(size_t values, const Dims& shape, DType dtype) {
   return output(shape, dtype, cpu);
 }
 
+/// Values that were written in host memory, on the default device.
+Output placed(const Output& host) {
+  const Device device = default_device();
+  if (device == cpu) return host;
+  Output there = output(host.shape(), host.dtype(), device);
+  backend(device).copy(there.data(), device, host.data(), cpu, bytes_of(host.shape(), host.dtype()));
+  return there;
+}
+
 }  // namespace
 
 Output output(const Dims& shape, DType dtype, Device device) {
@@ -97,20 +106,20 @@ Tensor Tensor::from(std::initializer_list<double> values, const Dims& shape, DTy
       *p++ = v.element<T>(dtype);
     }
   });
-  return Tensor(Access::handle(out));
+  return Tensor(Access::handle(placed(out)));
 }
 
 template <class T>
 Tensor Tensor::from(const T* values, size_t count, const Dims& shape) {
   const Output out = output_for(count, shape, dtype_of<T>());
   if (count) std::memcpy(out.data(), values, count * sizeof(T));
-  return Tensor(Access::handle(out));
+  return Tensor(Access::handle(placed(out)));
 }
 
 Tensor Tensor::from(const std::vector<bool>& values, const Dims& shape) {
   const Output out = output_for(values.size(), shape, DType::boolean);
   std::copy(values.begin(), values.end(), out.data<bool>());
-  return Tensor(Access::handle(out));
+  return Tensor(Access::handle(placed(out)));
 }
 
 int64_t Tensor::size(int64_t axis) const {

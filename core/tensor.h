@@ -38,7 +38,7 @@ class Tensor {
  public:
   Tensor() = default;  ///< undefined: no value at all
 
-  /// A contiguous CPU tensor with these values in row-major order. ShapeError if the counts differ.
+  /// A contiguous tensor on the default device with these values in row-major order. ShapeError if the counts differ.
   /// `Tensor::from({1, 2, 3, 4}, {2, 2})` is float32. ValueError on a number that is not a value of an integer dtype
   /// (1.5 or 300 of uint8); bool: whether it is not 0.
   static Tensor from(std::initializer_list<double> values, const Dims& shape, DType dtype = DType::float32);

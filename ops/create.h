@@ -1,4 +1,4 @@
-// New tensors, on the CPU unless said otherwise. None of them requires a gradient.
+// New tensors, on the default device (core/device.h) unless said otherwise. None of them requires a gradient.
 #pragma once
 #include "tutti/core/number.h"
 #include "tutti/core/tensor.h"
@@ -9,7 +9,7 @@ namespace tutti {
 /// Of which dtype, and where.
 struct TensorOptions {
   DType dtype = DType::float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 
 Tensor empty(const Dims& shape, TensorOptions options = {});  ///< uninitialised

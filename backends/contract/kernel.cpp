@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "tutti/core/backend.h"
 #include "tutti/core/error.h"
 
 namespace tutti {
@@ -68,6 +69,7 @@ void force(int wanted) {
 }  // namespace isa
 
 namespace detail {
+void enter(Device device) { backend(device).select(device.index); }
 void missing(std::string_view kernel, Device device) {
   if (device.type == DeviceType::cuda && !config::cuda)
     throw DeviceError(message(kernel, ": this build has no CUDA backend"));

@@ -21,7 +21,7 @@ size_t machine_bytes() {
   return sysinfo(&info) == 0 ? (info.totalram + info.totalswap) * info.mem_unit : SIZE_MAX;
 }
 
-void* allocate(size_t bytes) {
+void* allocate(int, size_t bytes) {
   if (bytes < huge_page) return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
   static const size_t most = machine_bytes();
   if (bytes > most) return nullptr;
@@ -37,7 +37,7 @@ void* allocate(size_t bytes) {
   return begin + before;
 }
 
-void release(void* p, size_t bytes) {
+void release(int, void* p, size_t bytes) {
   if (bytes < huge_page)
     std::free(p);
   else
@@ -57,6 +57,17 @@ void copy(void* to, Device, const void* from, Device, size_t bytes) {
 
 extern const Backend cpu_backend;
 // Addresses are cheap, memory is taken only where it is touched; and free blocks of one segment can merge.
-const Backend cpu_backend{"cpu", size_t{1} << 30, allocate, release, discard, copy, [] {}};
+const Backend cpu_backend{.name = "cpu",
+                          .segment = size_t{1} << 30,
+                          .granule = 64,
+                          .guard = 0,
+                          .count = [] { return 1; },
+                          .select = [](int) {},
+                          .allocate = allocate,
+                          .free = release,
+                          .discard = discard,
+                          .mark = nullptr,
+                          .copy = copy,
+                          .synchronize = [](int) {}};
 
 }  // namespace tutti

@@ -22,6 +22,7 @@
 //
 // No __constant__, __device__ variables, textures, dynamic parallelism, cooperative groups, clusters or TMA.
 #pragma once
+#include "tutti/core/inline.h"
 
 #ifdef __CUDACC__
 
@@ -66,9 +67,3 @@ cudaError_t allow_shared(void (*kernel)(P...), size_t bytes) {
   return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                               static_cast<int>(bytes));
 }
-
-#ifdef __CUDACC__
-#define TUTTI_UNROLL _Pragma("unroll")
-#else
-#define TUTTI_UNROLL
-#endif

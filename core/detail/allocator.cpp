@@ -22,7 +22,7 @@ namespace {
 // Under the address sanitizer what is not in use is poisoned, and a gap behind each block too, so that reading a
 // dropped tensor, or past a tensor's end, is found.
 #ifdef TUTTI_ASAN
-constexpr size_t gap = 64;
+constexpr size_t host_gap = 64;
 void poison(Device d, const void* p, size_t n) {
   if (d.type == DeviceType::cpu) ASAN_POISON_MEMORY_REGION(p, n);
 }
@@ -30,7 +30,7 @@ void unpoison(Device d, const void* p, size_t n) {
   if (d.type == DeviceType::cpu) ASAN_UNPOISON_MEMORY_REGION(p, n);
 }
 #else
-constexpr size_t gap = 0;
+constexpr size_t host_gap = 0;
 void poison(Device, const void*, size_t) {}
 void unpoison(Device, const void*, size_t) {}
 #endif
@@ -46,6 +46,12 @@ size_t bin_of(size_t size) {
 }
 
 }  // namespace
+
+Allocator::Allocator(Device device, const Backend& source)
+    : device_(device),
+      source_(source),
+      granule_(source.granule),
+      gap_(device.type == DeviceType::cpu ? host_gap : round_up(source.guard, source.granule)) {}
 
 Allocator::~Allocator() { release_cached(); }
 
@@ -71,9 +77,9 @@ Block* Allocator::take(size_t bytes) {
   const size_t resident = resident_;
   Block* block = nullptr;
   if (bytes <= size_t{1} << 60) {
-    const size_t size = round_up(bytes, granule) + gap;
+    const size_t size = round_up(bytes, granule_) + gap_;
     const bool small = size <= small_limit;
-    Block*& kept = kept_[small ? size / granule : 0];
+    Block*& kept = kept_[small ? size / granule_ : 0];
     if ((block = kept))
       kept = block->next;
     else
@@ -83,24 +89,26 @@ Block* Allocator::take(size_t bytes) {
     throw MemoryError(
         message("out of memory on ", device_, ": ", bytes, " bytes asked for (", stats_.current, " in use)"));
   block->state = Block::in_use;
-  block->used = round_up(bytes, granule);
+  block->used = round_up(bytes, granule_);
   occupied_ += block->size;
   stats_.current += block->used;
   stats_.peak = std::max(stats_.peak, stats_.current);
   ++stats_.allocations;
   if (resident_ == resident) ++stats_.from_cache;
   unpoison(device_, block->data, bytes);
+  if (source_.mark) source_.mark(device_.index, block->data, bytes, true);
   return block;
 }
 
 void Allocator::give(Block* block) noexcept {
   poison(device_, block->data, block->size);
   const std::lock_guard lock(mutex_);
+  if (source_.mark) source_.mark(device_.index, block->data, block->used, false);
   occupied_ -= block->size;
   stats_.current -= block->used;
   if (block->small) {
     block->state = Block::kept;
-    Block*& list = kept_[block->size / granule];
+    Block*& list = kept_[block->size / granule_];
     block->next = list;
     list = block;
   } else {
@@ -190,7 +198,7 @@ Block* Allocator::extend(size_t size, bool small) {
 bool Allocator::grow(size_t size, bool small) {
   const size_t exact = round_up(size, small ? small_segment : size_t{2} << 20);
   for (size_t bytes : {small ? exact : std::max(exact, source_.segment), exact}) {
-    if (auto* data = static_cast<char*>(source_.allocate(bytes))) {
+    if (auto* data = static_cast<char*>(source_.allocate(device_.index, bytes))) {
       Block* end = new_block(data, bytes, small);
       end->state = Block::end;
       ends_[small].push_back(end);
@@ -287,7 +295,7 @@ void Allocator::release_free() {
       }
       if (end->before) return false;
       unpoison(device_, end->data, end->size);
-      source_.free(end->data, end->size);
+      source_.free(device_.index, end->data, end->size);
       recycle(end);
       return true;
     });

@@ -33,7 +33,7 @@ struct Block {
 
 class Allocator {
  public:
-  Allocator(Device device, const Backend& source) : device_(device), source_(source) {}
+  Allocator(Device device, const Backend& source);
   /// Gives back what is free; blocks in use are the caller's mistake.
   ~Allocator();
   Allocator(const Allocator&) = delete;
@@ -47,7 +47,7 @@ class Allocator {
   void release_cached();
 
  private:
-  static constexpr size_t granule = 64;
+  static constexpr size_t least_granule = 64;
   static constexpr size_t small_limit = 32 << 10;  // blocks up to this are kept by size
   static constexpr size_t small_segment = size_t{1} << 20;
   static constexpr size_t bin_count = size_t{64} * 8;  // eight per power of two
@@ -71,8 +71,9 @@ class Allocator {
 
   const Device device_;
   const Backend& source_;
+  const size_t granule_, gap_;  // blocks are multiples of the one; of each, so many bytes at the end are nobody's
   mutable std::mutex mutex_;
-  std::array<Block*, small_limit / granule + 1> kept_{};
+  std::array<Block*, small_limit / least_granule + 1> kept_{};
   Bins bins_[2];                 // large, small
   std::vector<Block*> ends_[2];  // of each segment, its end
   Stats stats_;

@@ -45,20 +45,26 @@ namespace {
 // A device with little memory, which counts what it lends.
 size_t room = 0, lent = 0, discarded = 0;
 const Backend tiny_device{
-    "tiny",
-    size_t{64} << 20,
-    [](size_t bytes) -> void* {
+    .name = "tiny",
+    .segment = size_t{64} << 20,
+    .granule = 64,
+    .guard = 0,
+    .count = [] { return 1; },
+    .select = nullptr,
+    .allocate = [](int, size_t bytes) -> void* {
       if (lent + bytes > room) return nullptr;
       lent += bytes;
       return std::aligned_alloc(64, bytes);
     },
-    [](void* p, size_t bytes) {
-      lent -= bytes;
-      std::free(p);
-    },
-    [](void*, size_t bytes) { discarded += bytes; },
-    nullptr,
-    nullptr,
+    .free =
+        [](int, void* p, size_t bytes) {
+          lent -= bytes;
+          std::free(p);
+        },
+    .discard = [](void*, size_t bytes) { discarded += bytes; },
+    .mark = nullptr,
+    .copy = nullptr,
+    .synchronize = nullptr,
 };
 constexpr size_t MB = size_t{1} << 20;
 

@@ -1,0 +1,105 @@
+// CUDA as a backend: device memory. Its kernels are in kernels/.
+#include "tutti/core/backend.h"
+
+#include <cuda_runtime_api.h>
+
+#include "tutti/backends/cuda/runtime.h"
+#include "tutti/backends/cuda/select.h"
+#ifdef TUTTI_CUDA_EMULATED
+#include "emulator.h"
+#endif
+
+#include "tutti/backends/contract/kernel.h"
+
+namespace tutti {
+namespace {
+
+void* allocate(int index, size_t bytes) {
+  const cuda::Selected there(index);
+  void* p = nullptr;
+  if (cudaMalloc(&p, bytes) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+#ifdef TUTTI_CUDA_EMULATED
+  emulator::divide(p);
+#endif
+  return p;
+}
+
+void release(int index, void* p, size_t) {
+  const cuda::Selected there(index);
+  (void)cudaFree(p);  // waits for what still uses it
+}
+
+#ifdef TUTTI_CUDA_EMULATED
+void mark(int index, void* p, size_t bytes, bool in_use) {
+  const cuda::Selected there(index);
+  emulator::part(p, bytes, in_use, cuda::stream());
+}
+#endif
+
+void copy(void* to, Device to_device, const void* from, Device from_device, size_t bytes) {
+  if (!bytes) return;
+  const bool down = to_device == cpu, up = from_device == cpu;
+  const cuda::Selected there(up ? to_device.index : from_device.index);
+  if (down || up || to_device == from_device) {
+    cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda::stream()), "cudaMemcpyAsync");
+    if (down) cuda::wait();
+    return;
+  }
+  // Between devices: the source's stream has made the values, the target's is done with the memory.
+  {
+    const cuda::Selected other(to_device.index);
+    cuda::wait();
+  }
+  cuda::check(cudaMemcpyPeerAsync(to, to_device.index, from, from_device.index, bytes, cuda::stream()),
+              "cudaMemcpyPeerAsync");
+  cuda::wait();
+}
+
+void wait_for(int index) {
+  const cuda::Selected there(index);
+  cuda::wait();
+}
+
+}  // namespace
+
+extern const Backend cuda_backend;
+const Backend cuda_backend{.name = "cuda",
+#ifdef TUTTI_CUDA_EMULATED
+                           .segment = size_t{16} << 20,
+                           .granule = 256,
+                           .guard = 32,
+#else
+                           .segment = size_t{128} << 20,
+                           .granule = 256,  // what a vector load and a transaction want
+                           .guard = 0,
+#endif
+                           .count = cuda::count,
+                           .select = cuda::select,
+                           .allocate = allocate,
+                           .free = release,
+                           .discard = nullptr,
+#ifdef TUTTI_CUDA_EMULATED
+                           .mark = mark,
+#else
+                           .mark = nullptr,
+#endif
+                           .copy = copy,
+                           .synchronize = wait_for};
+
+namespace detail {
+DeviceOpen::DeviceOpen() {
+  cuda::wait();
+#ifdef TUTTI_CUDA_EMULATED
+  open = new emulator::HostAccess;
+#endif
+}
+DeviceOpen::~DeviceOpen() {
+#ifdef TUTTI_CUDA_EMULATED
+  delete static_cast<emulator::HostAccess*>(open);
+#endif
+}
+}  // namespace detail
+}  // namespace tutti

@@ -1,0 +1,82 @@
+#include "tutti/backends/cuda/runtime.h"
+
+#include <array>
+#include <mutex>
+
+#include "tutti/backends/cuda/select.h"
+#include "tutti/core/error.h"
+#ifdef TUTTI_CUDA_EMULATED
+#include "emulator.h"
+#endif
+
+namespace tutti::cuda {
+namespace {
+
+constexpr int most_devices = 128;  // Device::index has 7 bits
+thread_local int current = 0;
+
+struct PerDevice {
+  std::once_flag once;
+  cudaStream_t stream = nullptr;
+  int multiprocessors = 0;
+};
+
+/// Never destroyed: static tensors give back late.
+PerDevice& of(int index) {
+  static auto& devices = *new std::array<PerDevice, most_devices>;
+  PerDevice& d = devices[static_cast<size_t>(index)];
+  std::call_once(d.once, [&] {
+    check(cudaSetDevice(index), "cudaSetDevice");
+    check(cudaStreamCreateWithFlags(&d.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    check(cudaDeviceGetAttribute(&d.multiprocessors, cudaDevAttrMultiProcessorCount, index), "cudaDeviceGetAttribute");
+    check(cudaSetDevice(current), "cudaSetDevice");
+  });
+  return d;
+}
+
+}  // namespace
+
+int count() {
+  // Whatever the error is (no driver, one too old), there is no device to use.
+  static const int n = [] {
+    int found = 0;
+    return cudaGetDeviceCount(&found) == cudaSuccess ? found < most_devices ? found : most_devices : 0;
+  }();
+  return n;
+}
+
+void select(int index) {
+  if (current == index) return;
+  check(cudaSetDevice(index), "cudaSetDevice");
+  current = index;
+}
+
+Selected::Selected(int index) : before_(current) { select(index); }
+Selected::~Selected() {
+  if (current == before_) return;
+  (void)cudaSetDevice(before_);
+  current = before_;
+}
+
+int device() { return current; }
+cudaStream_t stream() { return of(current).stream; }
+int multiprocessors() { return of(current).multiprocessors; }
+
+void check(cudaError_t e, const char* what) {
+  if (e == cudaSuccess) return;
+  (void)cudaGetLastError();  // one report is enough
+  std::string more;
+#ifdef TUTTI_CUDA_EMULATED
+  if (more = emulator::report(); !more.empty()) more = " (" + more + ")";
+  emulator::clear_report();
+#endif
+  throw DeviceError(message("cuda: ", what, ": ", std::string_view(cudaGetErrorString(e)), std::string_view(more)));
+}
+
+void wait() { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
+
+void upload(void* device, const void* host, size_t bytes) {
+  if (bytes) check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
+}
+
+}  // namespace tutti::cuda

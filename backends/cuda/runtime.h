@@ -1,0 +1,28 @@
+// For backends/cuda only: what its host code asks of CUDA's runtime.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+namespace tutti::cuda {
+
+/// The device that this thread launches on (Kernel<>::on chooses it).
+int device();
+
+/// Its stream. All threads share one per device, so that whatever one thread made another may use: work is done in the
+/// order in which it was launched, by whomever.
+cudaStream_t stream();
+
+/// Of this thread's device.
+int multiprocessors();
+
+/// DeviceError "cuda: <what>: <CUDA's text>" unless e is cudaSuccess.
+void check(cudaError_t e, const char* what);
+
+/// Waits for this thread's device, and throws what its kernels complained of (complaint.h).
+void wait();
+
+/// Bytes of host memory, on the device for what is launched after this; the host's copy may go at once.
+void upload(void* device, const void* host, size_t bytes);
+
+}  // namespace tutti::cuda
