@@ -43,7 +43,7 @@ void release(int index, void* p, size_t) {
 #ifdef TUTTI_CUDA_EMULATED
 void mark(int index, void* p, size_t bytes, bool in_use) {
   const cuda::Selected there(index);
-  emulator::part(p, bytes, in_use, cuda::stream());
+  emulator::part(p, bytes, in_use, cuda::main_stream());
 }
 #endif
 
@@ -53,7 +53,7 @@ void copy(void* to, Device to_device, const void* from, Device from_device, size
   const cuda::Selected there(up ? to_device.index : from_device.index);
   if (up) return cuda::upload(to, from, bytes);
   if (down || to_device == from_device) {
-    if (down) cuda::refuse_in_capture("copies to the host");
+    if (down) cuda::refuse_in_capture(cuda::waits);
     cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda::stream()), "cudaMemcpyAsync");
     if (down) cuda::wait();
     return;

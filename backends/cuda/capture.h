@@ -16,6 +16,8 @@ struct Capture {
 Capture& captured();
 /// DeviceError "CudaGraph: the step <what>" if this thread records.
 void refuse_in_capture(const char* what);
+inline constexpr const char* waits =
+    "waits for the device (item(), printing, a copy to the host), which a replay could not do";
 /// The device's ordinary stream, also while this thread records.
 cudaStream_t main_stream();
 

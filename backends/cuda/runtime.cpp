@@ -83,7 +83,7 @@ void check(cudaError_t e, const char* what) {
 }
 
 void wait() {
-  refuse_in_capture("waits for the device (item(), printing, a copy to the host), which a replay could not do");
+  refuse_in_capture(waits);
   check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
   detail::waited({DeviceType::cuda, static_cast<int8_t>(current)});
 }

@@ -14,6 +14,7 @@
 #include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/random.h"
+#include "tutti/ops/shape.h"
 
 using namespace tutti;
 
@@ -82,6 +83,7 @@ TEST_CASE("cuda step: clipping and a step wait for nothing and are four launches
   });
   CHECK(later.host_waits == 0);
   CHECK(later.allocations == 0);
+  CHECK(counted([&] { synchronize(gpu); }).copies <= 20);  // of five steps; an answer to "was a gradient refused?" too
   optimizer.zero_grad();
   model.backward();
   CHECK(counted([&] { optim::clip_grad_norm(model.weights, 1); }).launches == 0);  // streams are lazy
@@ -96,7 +98,7 @@ TEST_CASE("cuda step: clipping and a step wait for nothing and are four launches
     synchronize(gpu);
   });
   CHECK(last.launches == 1);
-  CHECK(last.copies == 1);  // the rates; the list of parameters is there
+  CHECK(last.copies <= 2);  // the rates, and the list of parameters if gradients lie elsewhere than before
   CHECK(one.launches > 3);
 }
 
@@ -134,7 +136,7 @@ TEST_CASE("cuda step: a gradient that is not finite is named after the next wait
   const Model model(gpu);
   model.backward();
   const Tensor bad = full({70, 71}, 2, {.device = gpu});
-  fill_(select(select(bad, 0, 69), 0, 3), std::numeric_limits<double>::infinity());
+  fill_(slice(slice(bad, 0, 69, 70), 1, 3, 4), std::numeric_limits<double>::infinity());
   model.weights[5].set_grad(bad);
   optim::clip_grad_norm(model.weights, 1);
   optim::clip_grad_norm(model.weights, 1);  // the first is reported
