@@ -14,7 +14,7 @@ struct Transpose {
   Dims grid, to_grid, from_grid;
 };
 
-constexpr int tile_words = 32;    // a warp reads, and writes, as many words
+constexpr int tile_words = 32;  // a warp reads, and writes, as many words
 constexpr int tile_threads = 256;
 
 /// A word is P elements, 4 bytes where the layout allows. A tile is 32 * P elements each way. It lies in shared memory
@@ -45,8 +45,7 @@ __global__ void transpose_kernel(Transpose t, uint32_t tiles) {
     for (int j = 0; j < size; j += warps) {
       const int c = j + warp;
       if (r < t.rows && col + c < t.cols)
-        tile[c % P * tile_words + c / P][lane] =
-            *reinterpret_cast<const Word*>(from + (col + c) * t.from_stride + r);
+        tile[c % P * tile_words + c / P][lane] = *reinterpret_cast<const Word*>(from + (col + c) * t.from_stride + r);
     }
     __syncthreads();
     const int64_t c = col + lane * P;
