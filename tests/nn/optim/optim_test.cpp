@@ -181,7 +181,7 @@ TEST_CASE("optim: groups changed between steps are checked before anything is wr
   optim::SGD optimizer({a}, {.lr = 0.5, .momentum = 0.9});
   auto& groups = optimizer.groups();
   for (const Tensor& t : {a, b}) t.set_grad(ones(t.shape()));
-  const float before = a.data<float>()[0];
+  const auto before = static_cast<float>(a.item());
   groups.push_back({.parameters = {b}});
   REQUIRE_THROWS_WITH(optimizer.step(), "SGD: lr of group 1 is -1; it must be in [0, inf)");
   groups[1].lr = 0.25;
