@@ -9,17 +9,13 @@
 #include "support/catch.h"
 #include "tutti/autograd/with_grad.h"
 #include "tutti/ops/create.h"
+#include "tutti/ops/shape.h"
 
 using namespace tutti;
 
 namespace {
 Tensor arange(const Dims& shape, DType dtype = DType::int64) {
-  const Output y = output(shape, dtype, cpu);
-  tutti::visit(dtype, [&]<class T>(T) {
-    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
-      std::iota(y.data<T>(), y.data<T>() + y.numel(), T{});
-  });
-  return no_gradient(y);
+  return reshape(tutti::arange(0, shape.product(), 1, {.dtype = dtype}), shape);
 }
 }  // namespace
 
