@@ -13,6 +13,7 @@
 #include "tutti/core/parallel.h"
 #include "tutti/core/philox.h"
 #include "tutti/ops/arithmetic.h"
+#include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/reduce.h"
 #include "tutti/ops/shape.h"
@@ -107,7 +108,7 @@ Tensor bool_mask(const Dims& shape) {
         shape.n < 2 || shape[shape.n - 2] == 1 ? 0 : static_cast<int64_t>(i) / shape[shape.n - 1] % shape[shape.n - 2];
     y.data<bool>()[i] = v[i] > 0.33 && query != 1;
   }
-  return no_gradient(y);
+  return to(no_gradient(y), default_device());
 }
 /// The same as numbers to add: some -inf.
 Tensor additive_mask(const Dims& shape, DType dtype) {
@@ -121,7 +122,7 @@ Tensor additive_mask(const Dims& shape, DType dtype) {
     else
       y.data<float>()[i] = static_cast<float>(value);
   }
-  return no_gradient(y);
+  return to(no_gradient(y), default_device());
 }
 
 OpTest description(std::vector<std::vector<Dims>> shapes, const AttentionOptions& o) {
@@ -158,7 +159,7 @@ void compare(const Dims& q, const Dims& k, int64_t v_width, const AttentionOptio
             y.data<double>()[i] = a[i];
           else
             y.data<float>()[i] = static_cast<float>(a[i]);
-        return no_gradient(y);
+        return to(no_gradient(y), default_device());
       };
       Tensor tq = tensor(aq), tk = tensor(ak), tv = tensor(av);
       for (Tensor* t : {&tq, &tk, &tv}) t->requires_grad_();
@@ -247,12 +248,12 @@ TEST_CASE("attention: a fully masked row gives zeros, and NaN behind a mask reac
             y.data<double>()[i] = a[i];
           else
             y.data<float>()[i] = static_cast<float>(a[i]);
-        return no_gradient(y).requires_grad_();
+        return to(no_gradient(y), default_device()).requires_grad_();
       };
       const auto run = [&](double bad) {
         for (int64_t c = 0; c < D; ++c) aq[D + c] = ak[2 * D + c] = av[2 * D + c] = bad;
         const Tensor q = tensor(aq), k = tensor(ak), v = tensor(av);
-        const Tensor y = scaled_dot_product_attention(q, k, v, {.mask = Access::tensor(Access::handle(mask))});
+        const Tensor y = scaled_dot_product_attention(q, k, v, {.mask = to(no_gradient(mask), default_device())});
         auto g = grad({y}, {q, k, v}, {full(y.shape(), 0.5, {.dtype = dtype})});
         g.push_back(y);
         return g;
