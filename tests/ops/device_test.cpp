@@ -138,7 +138,7 @@ std::vector<Call> of_one() {
 
 Tensors placed_on(const Tensors& x, Device device) {
   Tensors list;
-  for (const Tensor& t : x) list.push_back(to(t, device));
+  for (const Tensor& t : x) list.push_back(to(t, device).detach());
   return list;
 }
 
