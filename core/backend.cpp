@@ -3,6 +3,10 @@
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "tutti/config.h"
 #include "tutti/core/error.h"
@@ -53,6 +57,44 @@ const Backend& backend(Device device) {
 }
 
 void synchronize(Device device) { backend(device).synchronize(device.index); }
+
+namespace {
+
+/// What is to be asked of each device. Never destroyed: static tensors wait late.
+struct Questions {
+  std::mutex mutex;
+  std::atomic<int> count{0};  // so that a wait without any takes no lock
+  std::map<std::pair<DeviceType, int>, std::deque<std::function<void()>>> lists;
+};
+Questions& questions() {
+  static auto& all = *new Questions;
+  return all;
+}
+
+}  // namespace
+
+void after_wait(Device device, std::function<void()> ask) {
+  Questions& all = questions();
+  const std::lock_guard lock(all.mutex);
+  all.lists[{device.type, device.index}].push_back(std::move(ask));
+  ++all.count;
+}
+
+void detail::waited(Device device) {
+  Questions& all = questions();
+  while (all.count.load(std::memory_order_relaxed) > 0) {
+    std::function<void()> ask;
+    {
+      const std::lock_guard lock(all.mutex);
+      auto& list = all.lists[{device.type, device.index}];
+      if (list.empty()) return;
+      ask = std::move(list.front());
+      list.pop_front();
+      --all.count;
+    }
+    ask();
+  }
+}
 
 int cuda_device_count() {
   if constexpr (config::cuda) return cuda_backend.count();

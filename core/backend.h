@@ -1,6 +1,7 @@
 // What a backend owes the core: memory. Its kernels are found by the linker through backends/contract/.
 #pragma once
 #include <cstddef>
+#include <functional>
 
 #include "tutti/core/device.h"
 
@@ -31,6 +32,14 @@ const Backend& backend(Device device);
 /// Waits for all that was launched on the device (the CPU never has to wait). Errors that its kernels found are thrown
 /// here at the latest.
 void synchronize(Device device);
+
+/// For what kernels find and cannot throw: `ask` runs once, after the next wait for the device, in the thread that
+/// waited, and may throw. In the order of these calls; what stands behind one that throws waits for the next time.
+void after_wait(Device device, std::function<void()> ask);
+
+namespace detail {
+void waited(Device device);  ///< called by backends: runs what after_wait was given
+}
 
 }  // namespace tutti
 #pragma GCC visibility pop

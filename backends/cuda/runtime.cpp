@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "tutti/backends/cuda/select.h"
+#include "tutti/core/backend.h"
 #include "tutti/core/error.h"
 #ifdef TUTTI_CUDA_EMULATED
 #include "emulator.h"
@@ -73,7 +74,10 @@ void check(cudaError_t e, const char* what) {
   throw DeviceError(message("cuda: ", what, ": ", std::string_view(cudaGetErrorString(e)), std::string_view(more)));
 }
 
-void wait() { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
+void wait() {
+  check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+  detail::waited({DeviceType::cuda, static_cast<int8_t>(current)});
+}
 
 void upload(void* device, const void* host, size_t bytes) {
   if (bytes) check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");

@@ -55,15 +55,15 @@ void Adam::step() {
     slot.weight = in_place(name_, slots.parameter(i)).data();
     slot.state[0] = in_place(name_, state->mean).data();
     slot.state[1] = in_place(name_, state->square).data();
-    slot.lr = group->lr;
-    slot.weight_decay = group->weight_decay;
-    slot.correction[0] = group->lr * correction1;
-    slot.correction[1] = correction2;
+    slots.set_rates(i, {.lr = group->lr,
+                        .weight_decay = group->weight_decay,
+                        .correction = {group->lr * correction1, correction2},
+                        .first = 0});
   }
   ++steps_;
   if (slots.size() == 0) return;
   const AdamConfig config{options_.beta1, options_.beta2, options_.eps, decoupled_};
-  kernel::adam_step::on(slots.device())(slots.view(), config);
+  kernel::adam_step::on(slots.device())(tables_->view(slots), config);
 }
 
 }  // namespace tutti::optim

@@ -1,12 +1,12 @@
 #include "tutti/nn/optim/clip.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "tutti/autograd/anomaly.h"
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
+#include "tutti/nn/optim/detail/device_limits.h"
 #include "tutti/nn/optim/detail/slots.h"
 
 namespace tutti::optim {
@@ -20,113 +20,140 @@ std::vector<Tensor> tensors_of(const Named& named) {
   return list;
 }
 
-/// Names the first parameter whose gradient is NaN, or if there is none, infinite.
-[[noreturn]] void refuse(const char* op, const std::vector<Tensor>& parameters, const Named* named) {
-  for (const bool infinite : {false, true})
+/// The gradients of one call: those that are there, tied ones once.
+struct Gradients {
+  const char* op;
+  const std::vector<Tensor>& parameters;
+  const Named* named;
+  SlotList slots;
+  std::vector<size_t> positions;  // of the slots' parameters in the list
+
+  Gradients(const char* what, const std::vector<Tensor>& list, const Named* names)
+      : op(what), parameters(list), named(names), slots(what) {
+    std::set<const TensorImpl*> seen;
     for (size_t i = 0; i < parameters.size(); ++i) {
-      const Tensor gradient = parameters[i].defined() ? parameters[i].grad() : Tensor();
-      if (!gradient.defined()) continue;
-      const NotFinite found = find_not_finite(gradient, infinite);
-      if (!found.what) continue;
-      const std::string name = named ? message(", ", (*named)[i].first, ",") : "";
-      throw ValueError(message(op, ": the gradient of parameter ", i, name, " of shape ", gradient.shape(), " is ",
-                               found.what, " at ", found.at));
+      const Tensor& p = parameters[i];
+      if (p.defined() && seen.insert(p.impl()).second && slots.add(p)) positions.push_back(i);
     }
-  throw ValueError(message(op, ": a gradient is not finite"));
-}
-
-SlotList gradients_of(const char* op, const std::vector<Tensor>& parameters) {
-  SlotList slots(op);
-  std::set<const TensorImpl*> seen;
-  for (const Tensor& p : parameters)
-    if (p.defined() && seen.insert(p.impl()).second) slots.add(p);
-  return slots;
-}
-
-double square_sum(const SlotList& slots, double scale) {
-  std::vector<double> partial(static_cast<size_t>(slots.pieces()));
-  kernel::gradient_square_sum::on(slots.device())(slots.view(), scale, partial.data());
-  double sum = 0;
-  for (double x : partial) sum += x;
-  return sum;
-}
-
-double largest(const SlotList& slots) {
-  std::vector<double> partial(static_cast<size_t>(slots.pieces()));
-  kernel::gradient_largest::on(slots.device())(slots.view(), partial.data());
-  double top = 0;
-  for (double x : partial)
-    if (x > top || std::isnan(x)) top = x;
-  return top;
-}
-
-/// The power of two near 1 / top that brings every gradient into the range of squares. Where one that is not 0 may be
-/// float32, it is one that float32 holds too; one so small that it holds none, or so large that theirs vanish beside
-/// it, is float64's.
-double scale_for(const SlotList& slots, double top) {
-  bool wide = true;
-  for (size_t i = 0; i < slots.size(); ++i) wide = wide && slots.parameter(i).dtype() == DType::float64;
-  int exponent = 0;
-  std::frexp(top, &exponent);
-  return std::ldexp(1.0, std::clamp(-exponent, -1000, wide || top < 0x1p-149 ? 1000 : 126));
-}
-
-/// Write access to every gradient; a strided one is replaced by the contiguous copy that the slot holds.
-void write(const char* op, SlotList& slots) {
-  for (size_t i = 0; i < slots.size(); ++i) {
-    slots[i].gradient = in_place(op, slots.gradient(i)).data();
-    slots.parameter(i).set_grad(slots.gradient(i));
   }
+
+  /// Names the first parameter whose gradient is NaN, or if there is none, infinite.
+  [[noreturn]] void refuse() const {
+    for (const bool infinite : {false, true})
+      for (size_t i = 0; i < slots.size(); ++i) {
+        const Tensor& gradient = slots.gradient(i);
+        const NotFinite found = find_not_finite(gradient, infinite);
+        if (!found.what) continue;
+        const std::string name = named ? message(", ", (*named)[positions[i]].first, ",") : "";
+        throw ValueError(message(op, ": the gradient of parameter ", positions[i], name, " of shape ", gradient.shape(),
+                                 " is ", found.what, " at ", found.at));
+      }
+    throw ValueError(message(op, ": a gradient is not finite"));
+  }
+
+  /// What refuse() needs, for an error that comes later.
+  GradientNames names() const {
+    GradientNames names{op, {}};
+    for (size_t i = 0; i < slots.size(); ++i)
+      names.gradients.push_back(
+          {slots.begin(i), positions[i], slots.gradient(i).shape(), named ? (*named)[positions[i]].first : ""});
+    return names;
+  }
+
+  /// Write access to every gradient; a strided one is replaced by the contiguous copy that the slot holds.
+  void write() {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      slots[i].gradient = in_place(op, slots.gradient(i)).data();
+      slots.parameter(i).set_grad(slots.gradient(i));
+    }
+  }
+};
+
+GradNorm limit_norm_at_once(Gradients& g, double max_norm) {
+  SlotTables tables;
+  GradientLimit limit{};
+  kernel::gradient_norm::on(cpu)(tables.view(g.slots), max_norm, &limit, nullptr, 0);
+  if (limit.refused) g.refuse();
+  if (limit.norm <= max_norm) return limit.norm;
+  g.write();
+  kernel::gradient_scale::on(cpu)(tables.view(g.slots), &limit, nullptr, 0);
+  return limit.norm;
 }
 
-double limit_norm(const std::vector<Tensor>& parameters, const Named* named, double max_norm) {
+/// Everything that depends on the norm is decided on the device.
+GradNorm limit_norm_later(Gradients& g, double max_norm) {
+  const Device device = g.slots.device();
+  g.write();
+  auto found = std::make_shared<Storage>(device, sizeof(GradientLimit));
+  auto* limit = static_cast<GradientLimit*>(found->data);
+  DeviceLimits& shared = DeviceLimits::of(device);
+  const std::lock_guard lock(shared.mutex);
+  const auto call = shared.number(g.names());
+  const ParameterSlots slots = shared.tables.view(g.slots);
+  kernel::gradient_norm::on(device)(slots, max_norm, limit, shared.refusal(), call);
+  kernel::gradient_scale::on(device)(slots, limit, shared.refusal(), call);
+  return GradNorm(std::move(found));
+}
+
+GradNorm limit_norm(const std::vector<Tensor>& parameters, const Named* named, double max_norm) {
   if (!(max_norm >= 0)) throw ValueError(message("clip_grad_norm: max_norm is ", max_norm, "; it must be at least 0"));
   const no_grad off;
-  SlotList slots = gradients_of("clip_grad_norm", parameters);
-  if (slots.size() == 0) return 0;
-  double norm = std::sqrt(square_sum(slots, 1)), scale = 1;
-  // Squares of large or small numbers leave the range of float32: then divide by the largest first.
-  if (!(norm > 1e-12 && std::isfinite(norm))) {
-    const double top = largest(slots);
-    if (!std::isfinite(top)) refuse("clip_grad_norm", parameters, named);
-    if (top == 0) return 0;
-    scale = scale_for(slots, top);
-    norm = std::sqrt(square_sum(slots, scale));  // of the scaled gradients
-  }
-  if (norm / scale <= max_norm) return norm / scale;
-  const double factor = max_norm / norm * scale, half = std::sqrt(factor);
-  const bool small = factor < 1e-30;
-  write("clip_grad_norm", slots);
-  kernel::gradient_scale::on(slots.device())(slots.view(), small ? half : factor, small ? half : 1);
-  return norm / scale;
+  Gradients g("clip_grad_norm", parameters, named);
+  if (g.slots.size() == 0) return 0;
+  return g.slots.device() == cpu ? limit_norm_at_once(g, max_norm) : limit_norm_later(g, max_norm);
 }
 
 void limit_value(const std::vector<Tensor>& parameters, const Named* named, double limit) {
   if (!(limit >= 0)) throw ValueError(message("clip_grad_value: limit is ", limit, "; it must be at least 0"));
   const no_grad off;
-  SlotList slots = gradients_of("clip_grad_value", parameters);
-  if (slots.size() == 0) return;
-  if (std::isnan(largest(slots))) refuse("clip_grad_value", parameters, named);
-  write("clip_grad_value", slots);
-  kernel::gradient_clamp::on(slots.device())(slots.view(), limit);
+  Gradients g("clip_grad_value", parameters, named);
+  if (g.slots.size() == 0) return;
+  const Device device = g.slots.device();
+  if (device == cpu) {
+    SlotTables tables;
+    GradientLimit found{};
+    kernel::gradient_has_nan::on(device)(tables.view(g.slots), &found, nullptr, 0);
+    if (found.refused) g.refuse();
+    g.write();
+    kernel::gradient_clamp::on(device)(tables.view(g.slots), limit, &found, nullptr, 0);
+    return;
+  }
+  g.write();
+  const Storage memory(device, sizeof(GradientLimit));
+  auto* found = static_cast<GradientLimit*>(memory.data);
+  DeviceLimits& shared = DeviceLimits::of(device);
+  const std::lock_guard lock(shared.mutex);
+  const auto call = shared.number(g.names());
+  const ParameterSlots slots = shared.tables.view(g.slots);
+  kernel::gradient_has_nan::on(device)(slots, found, shared.refusal(), call);
+  kernel::gradient_clamp::on(device)(slots, limit, found, shared.refusal(), call);
 }
 
 }  // namespace
 
-double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
+GradNorm::operator double() const {
+  if (!found_) return value_;
+  double norm = 0;
+  backend(found_->device).copy(&norm, cpu, found_->data, found_->device, sizeof norm);
+  if (!std::isfinite(norm)) throw ValueError("clip_grad_norm: a gradient is not finite");
+  return norm;
+}
+
+GradNorm clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
   return limit_norm(parameters, nullptr, max_norm);
 }
 void clip_grad_value(const std::vector<Tensor>& parameters, double limit) { limit_value(parameters, nullptr, limit); }
 
 template <std::same_as<NamedParameter> N>
-double clip_grad_norm(const std::vector<N>& parameters, double max_norm) {
+GradNorm clip_grad_norm(const std::vector<N>& parameters, double max_norm) {
   return limit_norm(tensors_of(parameters), &parameters, max_norm);
 }
 template <std::same_as<NamedParameter> N>
 void clip_grad_value(const std::vector<N>& parameters, double limit) {
   limit_value(tensors_of(parameters), &parameters, limit);
 }
-template double clip_grad_norm(const Named& parameters, double max_norm);
-template void clip_grad_value(const Named& parameters, double limit);
+// Shown to users of a shared library: an instance does not have it from its template.
+template __attribute__((visibility("default"))) GradNorm clip_grad_norm(const Named& parameters, double max_norm);
+template __attribute__((visibility("default"))) void clip_grad_value(const Named& parameters, double limit);
 
 }  // namespace tutti::optim

@@ -6,11 +6,12 @@
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
 #include "tutti/core/warning.h"
+#include "tutti/nn/optim/detail/slots.h"
 
 namespace tutti::optim {
 
 Optimizer::Optimizer(const char* name, std::vector<ParameterGroup> groups, double lr, double weight_decay)
-    : name_(name), groups_(std::move(groups)) {
+    : name_(name), groups_(std::move(groups)), tables_(std::make_shared<SlotTables>()) {
   check_option("lr", lr, 0, HUGE_VAL);
   check_option("weight_decay", weight_decay, 0, HUGE_VAL);
   bool any = false;

@@ -1,12 +1,15 @@
 // What optimizers share: parameter groups, and one step over all of them.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "tutti/core/tensor.h"
 
 #pragma GCC visibility push(default)
 namespace tutti::optim {
+
+class SlotTables;  // detail/slots.h
 
 /// Parameters that share settings. Schedulers change `lr`.
 struct ParameterGroup {
@@ -44,6 +47,7 @@ class Optimizer {
   void check_effect();
   const char* name_;
   std::vector<ParameterGroup> groups_;
+  std::shared_ptr<SlotTables> tables_;
 
  private:
   std::vector<std::vector<Tensor>> known_;  // the groups' parameters that were checked

@@ -35,13 +35,10 @@ void SGD::step() {
   }
   for (size_t i = 0; i < slots.size(); ++i) {
     auto& [group, velocity] = owners[i];
-    ParameterSlot& slot = slots[i];
-    slot.lr = group->lr;
-    slot.weight_decay = group->weight_decay;
-    if (options_.momentum != 0) {
-      slot.first = !velocity->defined();
-      keep_state(*velocity, slots.parameter(i));
-    }
+    const bool first = options_.momentum != 0 && !velocity->defined();
+    if (options_.momentum != 0) keep_state(*velocity, slots.parameter(i));
+    slots.set_rates(
+        i, {.lr = group->lr, .weight_decay = group->weight_decay, .correction = {0, 0}, .first = first ? 1.0 : 0.0});
   }
   for (size_t i = 0; i < slots.size(); ++i) {
     slots[i].weight = in_place(name_, slots.parameter(i)).data();
@@ -49,7 +46,7 @@ void SGD::step() {
   }
   if (slots.size() == 0) return;
   const SgdConfig config{options_.momentum, options_.dampening, options_.nesterov};
-  kernel::sgd_step::on(slots.device())(slots.view(), config);
+  kernel::sgd_step::on(slots.device())(tables_->view(slots), config);
 }
 
 }  // namespace tutti::optim

@@ -2,6 +2,7 @@
 // cut at fixed places, so no result depends on the number of threads.
 #include "tutti/backends/contract/optimizer.h"
 
+#include "tutti/backends/cpu/scratch.h"
 #include "tutti/backends/cpu/simd.h"
 
 namespace tutti::kernel {
@@ -57,17 +58,17 @@ TUTTI_INLINE void by_batches(int64_t n, F&& step) {
 }
 
 template <class T>
-void adam(const ParameterSlot& s, const AdamConfig& config, int64_t first, int64_t count) {
+void adam(const ParameterSlot& s, const ParameterRates& r, const AdamConfig& config, int64_t first, int64_t count) {
   using C = compute_t<T>;
   T* w = static_cast<T*>(s.weight) + first;
   const T* g = static_cast<const T*>(s.gradient) + first;
   C* mean = static_cast<C*>(s.state[0]) + first;
   C* square = static_cast<C*>(s.state[1]) + first;
   const batch<C> beta2(static_cast<C>(config.beta2)), rest1(static_cast<C>(1 - config.beta1)),
-      rest2(static_cast<C>(1 - config.beta2)), eps(static_cast<C>(config.eps)), c0(static_cast<C>(s.correction[0])),
-      c1(static_cast<C>(s.correction[1]));
-  const batch<C> keep(static_cast<C>(config.decoupled ? 1 - s.lr * s.weight_decay : 1)),
-      decay(static_cast<C>(config.decoupled ? 0 : s.weight_decay));
+      rest2(static_cast<C>(1 - config.beta2)), eps(static_cast<C>(config.eps)), c0(static_cast<C>(r.correction[0])),
+      c1(static_cast<C>(r.correction[1]));
+  const batch<C> keep(static_cast<C>(config.decoupled ? 1 - r.lr * r.weight_decay : 1)),
+      decay(static_cast<C>(config.decoupled ? 0 : r.weight_decay));
   by_batches<C>(count, [&]<bool whole>(int64_t i, int64_t n) {
     batch<C> x = load_part<whole>(w + i, n), dx = load_part<whole>(g + i, n);
     const batch<C> old_mean = load_part<whole>(mean + i, n), old_square = load_part<whole>(square + i, n);
@@ -82,11 +83,11 @@ void adam(const ParameterSlot& s, const AdamConfig& config, int64_t first, int64
 }
 
 template <class T>
-void sgd(const ParameterSlot& s, const SgdConfig& config, int64_t first, int64_t count) {
+void sgd(const ParameterSlot& s, const ParameterRates& r, const SgdConfig& config, int64_t first, int64_t count) {
   using C = compute_t<T>;
   T* w = static_cast<T*>(s.weight) + first;
   const T* g = static_cast<const T*>(s.gradient) + first;
-  const batch<C> lr(static_cast<C>(s.lr)), decay(static_cast<C>(s.weight_decay));
+  const batch<C> lr(static_cast<C>(r.lr)), decay(static_cast<C>(r.weight_decay));
   if (!s.state[0]) {
     by_batches<C>(count, [&]<bool whole>(int64_t i, int64_t n) {
       const batch<C> x = load_part<whole>(w + i, n);
@@ -96,8 +97,8 @@ void sgd(const ParameterSlot& s, const SgdConfig& config, int64_t first, int64_t
   }
   C* velocity = static_cast<C*>(s.state[0]) + first;
   const batch<C> momentum(static_cast<C>(config.momentum));
-  const batch<C> fresh(static_cast<C>(s.first ? 1 : 1 - config.dampening));
-  const batch<C> kept(static_cast<C>(s.first ? 0 : config.momentum));
+  const batch<C> fresh(static_cast<C>(r.first != 0 ? 1 : 1 - config.dampening));
+  const batch<C> kept(static_cast<C>(r.first != 0 ? 0 : config.momentum));
   const bool nesterov = config.nesterov;
   by_batches<C>(count, [&]<bool whole>(int64_t i, int64_t n) {
     const batch<C> x = load_part<whole>(w + i, n), dx = multiply_add(decay, x, load_part<whole>(g + i, n));
@@ -159,49 +160,99 @@ TUTTI_INLINE void for_slots(const ParameterSlots& all, F&& body) {
   parallel_for(all.total, ParameterSlots::piece, [&](int64_t begin, int64_t end) { for_parts(all, begin, end, body); });
 }
 
+/// The joint 2-norm of all gradients, each multiplied by `scale` before it is squared.
+double scaled_norm(const ParameterSlots& slots, double scale) {
+  const int64_t pieces = (slots.total + ParameterSlots::piece - 1) / ParameterSlots::piece;
+  const Buffer<double> partial(pieces);
+  parallel_for(slots.total, ParameterSlots::piece, [&](int64_t begin, int64_t end) {
+    double sum = 0;
+    for_parts(slots, begin, end, [&](const ParameterSlot& s, int64_t first, int64_t n) {
+      for_float(s.dtype, [&]<class T>(T) { sum += square_sum(static_cast<const T*>(s.gradient) + first, n, scale); });
+    });
+    partial.data()[begin / ParameterSlots::piece] = sum;
+  });
+  double sum = 0;
+  for (int64_t i = 0; i < pieces; ++i) sum += partial.data()[i];
+  return __builtin_sqrt(sum);
+}
+
+/// The largest |gradient|; NaN if there is a NaN.
+double largest_of(const ParameterSlots& slots) {
+  const int64_t pieces = (slots.total + ParameterSlots::piece - 1) / ParameterSlots::piece;
+  const Buffer<double> partial(pieces);
+  const auto larger = [](double x, double top) { return x > top || x != x ? x : top; };
+  parallel_for(slots.total, ParameterSlots::piece, [&](int64_t begin, int64_t end) {
+    double top = 0;
+    for_parts(slots, begin, end, [&](const ParameterSlot& s, int64_t first, int64_t n) {
+      for_float(s.dtype, [&]<class T>(T) { top = larger(largest(static_cast<const T*>(s.gradient) + first, n), top); });
+    });
+    partial.data()[begin / ParameterSlots::piece] = top;
+  });
+  double top = 0;
+  for (int64_t i = 0; i < pieces; ++i) top = larger(partial.data()[i], top);
+  return top;
+}
+
+/// The power of two near 1 / top that brings every gradient into the range of squares. Where one that is not 0 may be
+/// float32, it is one that float32 holds too; one so small that it holds none, or so large that theirs vanish beside
+/// it, is float64's.
+double scale_for(const ParameterSlots& slots, double top) {
+  const bool wide = slots.dtypes == uint32_t{1} << static_cast<int>(DType::float64);
+  int exponent = 0;
+  (void)__builtin_frexp(top, &exponent);
+  const int most = wide || top < 0x1p-149 ? 1000 : 126;
+  return __builtin_ldexp(1, -exponent < -1000 ? -1000 : -exponent > most ? most : -exponent);
+}
+
 }  // namespace
 
 template <>
 void adam_step::run<Here>(ParameterSlots slots, AdamConfig config) {
   for_slots(slots, [&](const ParameterSlot& s, int64_t first, int64_t n) {
-    for_float(s.dtype, [&]<class T>(T) { adam<T>(s, config, first, n); });
+    for_float(s.dtype, [&]<class T>(T) { adam<T>(s, slots.rates[s.rates], config, first, n); });
   });
 }
 
 template <>
 void sgd_step::run<Here>(ParameterSlots slots, SgdConfig config) {
   for_slots(slots, [&](const ParameterSlot& s, int64_t first, int64_t n) {
-    for_float(s.dtype, [&]<class T>(T) { sgd<T>(s, config, first, n); });
+    for_float(s.dtype, [&]<class T>(T) { sgd<T>(s, slots.rates[s.rates], config, first, n); });
   });
 }
 
 template <>
-void gradient_square_sum::run<Here>(ParameterSlots slots, double scale, double* partial) {
-  parallel_for(slots.total, ParameterSlots::piece, [&](int64_t begin, int64_t end) {
-    double sum = 0;
-    for_parts(slots, begin, end, [&](const ParameterSlot& s, int64_t first, int64_t n) {
-      for_float(s.dtype, [&]<class T>(T) { sum += square_sum(static_cast<const T*>(s.gradient) + first, n, scale); });
-    });
-    partial[begin / ParameterSlots::piece] = sum;
-  });
+void gradient_norm::run<Here>(ParameterSlots slots, double max_norm, GradientLimit* limit, GradientRefusal*,
+                              unsigned long long) {
+  *limit = {.norm = 0, .factor = {1, 1}, .scale = 0, .refused = false};
+  double norm = scaled_norm(slots, 1), scale = 1;
+  // Squares of large or small numbers leave the range of float32: then divide by the largest first.
+  if (!(norm > 1e-12 && __builtin_isfinite(norm))) {
+    const double top = largest_of(slots);
+    if (!__builtin_isfinite(top)) {
+      limit->norm = top;
+      limit->refused = true;
+    }
+    if (limit->refused || top == 0) return;
+    scale = scale_for(slots, top);
+    norm = scaled_norm(slots, scale);
+  }
+  limit->norm = norm / scale;
+  if (limit->norm <= max_norm) return;
+  const double factor = max_norm / norm * scale, half = __builtin_sqrt(factor);
+  const bool small = factor < 1e-30;
+  limit->factor[0] = small ? half : factor;
+  limit->factor[1] = small ? half : 1;
 }
 
 template <>
-void gradient_largest::run<Here>(ParameterSlots slots, double* partial) {
-  parallel_for(slots.total, ParameterSlots::piece, [&](int64_t begin, int64_t end) {
-    double top = 0;
-    for_parts(slots, begin, end, [&](const ParameterSlot& s, int64_t first, int64_t n) {
-      for_float(s.dtype, [&]<class T>(T) {
-        const double x = largest(static_cast<const T*>(s.gradient) + first, n);
-        top = x > top || x != x ? x : top;
-      });
-    });
-    partial[begin / ParameterSlots::piece] = top;
-  });
+void gradient_has_nan::run<Here>(ParameterSlots slots, GradientLimit* limit, GradientRefusal*, unsigned long long) {
+  const double top = largest_of(slots);
+  limit->refused = top != top;
 }
 
 template <>
-void gradient_scale::run<Here>(ParameterSlots slots, double a, double b) {
+void gradient_scale::run<Here>(ParameterSlots slots, const GradientLimit* limit, GradientRefusal*, unsigned long long) {
+  const double a = limit->factor[0], b = limit->factor[1];
   for_slots(slots, [&](const ParameterSlot& s, int64_t first, int64_t count) {
     for_float(s.dtype, [&]<class T>(T) {
       using C = compute_t<T>;
@@ -215,12 +266,13 @@ void gradient_scale::run<Here>(ParameterSlots slots, double a, double b) {
 }
 
 template <>
-void gradient_clamp::run<Here>(ParameterSlots slots, double limit) {
+void gradient_clamp::run<Here>(ParameterSlots slots, double most, const GradientLimit*, GradientRefusal*,
+                               unsigned long long) {
   for_slots(slots, [&](const ParameterSlot& s, int64_t first, int64_t count) {
     for_float(s.dtype, [&]<class T>(T) {
       using C = compute_t<T>;
       T* g = static_cast<T*>(s.gradient) + first;
-      const batch<C> high(static_cast<C>(limit)), low(static_cast<C>(-limit));
+      const batch<C> high(static_cast<C>(most)), low(static_cast<C>(-most));
       by_batches<C>(count, [&]<bool whole>(int64_t i, int64_t n) {
         store_part<whole>(g + i, xsimd::min(high, xsimd::max(low, load_part<whole>(g + i, n))), n);
       });

@@ -18,16 +18,42 @@ bool SlotList::add(const Tensor& p) {
   if (!(gradient.shape() == p.shape()))
     throw ShapeError(message(op_, ": a parameter of shape ", p.shape(), " has a gradient of shape ", gradient.shape()));
   if (!gradient.is_contiguous()) gradient = contiguous(gradient);
+  constexpr int64_t alignment = ParameterSlots::alignment;
+  if (device_ != cpu) total_ = (total_ + alignment - 1) / alignment * alignment;
   ParameterSlot slot{};
   slot.begin = total_;
   slot.numel = p.numel();
   slot.dtype = p.dtype();
   slot.gradient = const_cast<void*>(gradient.data());  // written only by the passes that say so
   total_ += slot.numel;
+  dtypes_ |= uint32_t{1} << static_cast<int>(slot.dtype);
   slots_.push_back(slot);
   parameters_.push_back(p);
   gradients_.push_back(std::move(gradient));
   return true;
+}
+
+void SlotList::set_rates(size_t i, const ParameterRates& rates) {
+  if (rates_.empty() || !(rates_.back() == rates)) rates_.push_back(rates);
+  slots_[i].rates = static_cast<int32_t>(rates_.size() - 1);
+}
+
+template <class Row>
+const Row* SlotTables::Table<Row>::at(Device device, const std::vector<Row>& rows) {
+  if (device == cpu) return rows.data();
+  const size_t bytes = rows.size() * sizeof(Row);
+  const bool here = memory && memory->device == device && memory->bytes >= bytes;
+  if (here && sent == rows) return static_cast<const Row*>(memory->data);
+  sent.clear();  // nothing is known to be there if what follows throws
+  if (!here) memory = std::make_shared<Storage>(device, bytes);
+  backend(device).copy(memory->data, device, rows.data(), cpu, bytes);
+  sent = rows;
+  return static_cast<const Row*>(memory->data);
+}
+
+ParameterSlots SlotTables::view(const SlotList& list) {
+  return {slots_.at(list.device_, list.slots_), rates_.at(list.device_, list.rates_),
+          static_cast<int64_t>(list.slots_.size()), list.total_, list.dtypes_};
 }
 
 }  // namespace tutti::optim

@@ -1,5 +1,6 @@
 // From parameters with gradients to what the fused kernels take: one list, one dispatch.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "tutti/backends/contract/optimizer.h"
@@ -18,16 +19,37 @@ class SlotList {
   ParameterSlot& operator[](size_t i) { return slots_[i]; }
   const Tensor& parameter(size_t i) const { return parameters_[i]; }
   const Tensor& gradient(size_t i) const { return gradients_[i]; }
-  ParameterSlots view() const { return {slots_.data(), static_cast<int64_t>(slots_.size()), total_}; }
+  int64_t begin(size_t i) const { return slots_[i].begin; }
+  /// The rates of parameter i. Neighbours that have the same share them.
+  void set_rates(size_t i, const ParameterRates& rates);
   Device device() const { return device_; }
-  int64_t pieces() const { return (total_ + ParameterSlots::piece - 1) / ParameterSlots::piece; }
 
  private:
+  friend class SlotTables;
   const char* op_;
   std::vector<ParameterSlot> slots_;
+  std::vector<ParameterRates> rates_;
   std::vector<Tensor> parameters_, gradients_;  // contiguous, kept alive for the kernel
   int64_t total_ = 0;
+  uint32_t dtypes_ = 0;
   Device device_;
+};
+
+/// The list where kernels read it. For the CPU that is the host's own; on another device it stays from one step to the
+/// next, and what is the same as before is not sent again.
+class SlotTables {
+ public:
+  ParameterSlots view(const SlotList& list);
+
+ private:
+  template <class Row>
+  struct Table {
+    std::shared_ptr<Storage> memory;
+    std::vector<Row> sent;
+    const Row* at(Device device, const std::vector<Row>& rows);
+  };
+  Table<ParameterSlot> slots_;
+  Table<ParameterRates> rates_;
 };
 
 }  // namespace tutti::optim
