@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "support/catch.h"
+#include "support/on_cpu.h"
 #include "tutti/autograd/with_grad.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/shape.h"
@@ -20,6 +21,7 @@ Tensor arange(const Dims& shape, DType dtype = DType::int64) {
 }  // namespace
 
 TEST_CASE("printing numbers") {
+  const tutti_test::OnCpu here;
   CHECK(to_string(Tensor()) == "Tensor()");
   CHECK(to_string(Tensor::from({3.5}, {})) == "Tensor(3.5)");
   CHECK(to_string(Tensor::from({3}, {})) == "Tensor(3.)");
@@ -38,6 +40,7 @@ TEST_CASE("printing numbers") {
 }
 
 TEST_CASE("printing half types: the shortest text that reads back in the dtype") {
+  const tutti_test::OnCpu here;
   CHECK(to_string(Tensor::from({0.66}, {1}, DType::float16)) == "Tensor([0.66], dtype=float16)");
   CHECK(to_string(Tensor::from({0.1, 65504, 2}, {3}, DType::float16)) ==
         "Tensor([1.00e-01, 6.55e+04, 2.00e+00], dtype=float16)");
@@ -61,6 +64,7 @@ TEST_CASE("printing half types: the shortest text that reads back in the dtype")
 }
 
 TEST_CASE("printing integers and booleans") {
+  const tutti_test::OnCpu here;
   CHECK(to_string(Tensor::from({1, -20, 3}, {3}, DType::int64)) == "Tensor([  1, -20,   3])");
   CHECK(to_string(Tensor::from(std::vector<int64_t>{(int64_t{1} << 53) + 1}, {1})) == "Tensor([9007199254740993])");
   CHECK(to_string(Tensor::from({1, 2}, {2}, DType::int32)) == "Tensor([1, 2], dtype=int32)");
@@ -70,6 +74,7 @@ TEST_CASE("printing integers and booleans") {
 }
 
 TEST_CASE("printing shapes") {
+  const tutti_test::OnCpu here;
   CHECK(to_string(arange({2, 3})) == "Tensor([[0, 1, 2],\n        [3, 4, 5]])");
   CHECK(to_string(arange({2, 2, 2})) == "Tensor([[[0, 1],\n         [2, 3]],\n\n        [[4, 5],\n         [6, 7]]])");
   CHECK(to_string(arange({1, 1, 1})) == "Tensor([[[0]]])");
@@ -81,6 +86,7 @@ TEST_CASE("printing shapes") {
 }
 
 TEST_CASE("printing long tensors") {
+  const tutti_test::OnCpu here;
   CHECK(to_string(arange(2000)) == "Tensor([   0,    1,    2, ..., 1997, 1998, 1999], shape=[2000])");
   CHECK(to_string(arange({50, 50})) ==
         "Tensor([[   0,    1,    2, ...,   47,   48,   49],\n"
@@ -104,6 +110,7 @@ TEST_CASE("printing long tensors") {
 }
 
 TEST_CASE("printing to a stream") {
+  const tutti_test::OnCpu here;
   std::ostringstream out;
   out << Tensor::from({1, 2}, {2});
   CHECK(out.str() == "Tensor([1., 2.])");

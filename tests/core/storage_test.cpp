@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/on_cpu.h"
 #include "tutti/core/detail/allocator.h"
 #include "tutti/core/error.h"
 #include "tutti/core/scratch.h"
@@ -241,6 +242,7 @@ TEST_CASE("a repeated pattern of sizes, as training steps have, settles near its
 }
 
 TEST_CASE("several threads allocate at once") {
+  const tutti_test::OnCpu here;
   const auto before = memory::stats();
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t)
@@ -259,6 +261,7 @@ TEST_CASE("several threads allocate at once") {
 }
 
 TEST_CASE("memory::stats counts tensors and scratch of the device") {
+  const tutti_test::OnCpu here;
   memory::reset_peak();
   const auto before = memory::stats();
   {

@@ -96,8 +96,7 @@ TEST_CASE("output checks its shape") {
   }
   REQUIRE_THROWS_AS((Dims{1, 1, 1, 1, 1, 1, 1, 1, 1}), ShapeError);
   REQUIRE_THROWS_WITH((Dims{1, 1, 1, 1, 1, 1, 1, 1, 1}), "a tensor has at most 8 dimensions");
-  REQUIRE_THROWS_WITH(output({1}, DType::float32, {DeviceType::cuda, 1}),
-                      Contains("device cuda:1: this build of Tutti has no such device"));
+  REQUIRE_THROWS_WITH(output({1}, DType::float32, {DeviceType::cuda, 99}), Contains("device cuda:99: "));
 }
 
 TEST_CASE("size, at and item") {

@@ -25,7 +25,7 @@ template <class M, class F>
 Tensors pass(M module, const Tensor& input, Device device, const F& f) {
   module.to(device);
   for (const Tensor& p : module.parameters()) CHECK(p.device() == device);
-  Tensor x = to(input, device);
+  Tensor x = to(input, device).detach();
   if (is_floating(x.dtype())) x.requires_grad_();
   manual_seed(5);
   const Tensor y = f(module, x);

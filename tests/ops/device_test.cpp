@@ -138,7 +138,7 @@ std::vector<Call> of_one() {
 
 Tensors placed_on(const Tensors& x, Device device) {
   Tensors list;
-  for (const Tensor& t : x) list.push_back(to(t, device));
+  for (const Tensor& t : x) list.push_back(to(t, device).detach());
   return list;
 }
 
@@ -270,6 +270,10 @@ TEST_CASE("devices: copies, in place and across") {
   CHECK(leaf.grad().device() == cpu);
   check_close(leaf.grad(), Array(leaf.detach() * 2), 1e-12);
   REQUIRE_THROWS_WITH(leaf.set_grad(to(leaf.detach(), other)), Contains("cpu") && Contains(to_string(other)));
+  const Tensor hooked = square(leaf);
+  hooked.register_hook([other](const Tensor& g) { return to(g, other); });
+  REQUIRE_THROWS_WITH(hooked.backward(leaf.detach()),
+                      "square: a hook returned a tensor on " + to_string(other) + " for a gradient on cpu");
   REQUIRE_THROWS_WITH(square(leaf).backward(to(leaf.detach(), other)),
                       "backward: gradient on " + to_string(other) + " for a tensor on cpu");
 }

@@ -13,4 +13,10 @@ inline tutti::Device other_device() {
   return tutti::cpu;
 }
 
+/// A number of repetitions for this run: launching a kernel is much slower than calling one, on an emulated device
+/// above all.
+inline int64_t sized(int64_t on_cpu, int64_t on_device) {
+  return tutti::default_device() == tutti::cpu ? on_cpu : on_device;
+}
+
 }  // namespace tutti_test
