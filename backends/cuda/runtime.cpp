@@ -3,6 +3,7 @@
 #include <array>
 #include <mutex>
 
+#include "tutti/backends/cuda/complaint.h"
 #include "tutti/backends/cuda/select.h"
 #include "tutti/core/error.h"
 #ifdef TUTTI_CUDA_EMULATED
@@ -73,7 +74,12 @@ void check(cudaError_t e, const char* what) {
   throw DeviceError(message("cuda: ", what, ": ", std::string_view(cudaGetErrorString(e)), std::string_view(more)));
 }
 
-void wait() { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
+void wait() {
+  Complaint complaint;
+  const bool asked = fetch_complaint(&complaint);
+  check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+  if (asked) throw_complaint(complaint);
+}
 
 void upload(void* device, const void* host, size_t bytes) {
   if (bytes) check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
