@@ -219,9 +219,12 @@ class Walk {
       if (!g.defined()) continue;
       Tensor replaced = hook(g);
       if (!replaced.defined()) continue;
-      if (!(replaced.shape() == g.shape()) || replaced.dtype() != g.dtype() || replaced.device() != g.device())
+      if (!(replaced.shape() == g.shape()) || replaced.dtype() != g.dtype())
         throw AutogradError(message(node.op, ": a hook returned ", replaced.dtype(), " of shape ", replaced.shape(),
                                     " for a gradient that is ", g.dtype(), " of shape ", g.shape()));
+      if (replaced.device() != g.device())
+        throw DeviceError(
+            message(node.op, ": a hook returned a tensor on ", replaced.device(), " for a gradient on ", g.device()));
       g = std::move(replaced);
     }
   }

@@ -1,5 +1,6 @@
 # tutti_add_kernels(target a.cpp b.cu ...): compiles each .cpp once per instruction set of the library, with TUTTI_TARGET
-# naming it, into `target`. In this build, as a subproject and from the installed package.
+# naming it, and each .cu for the CUDA backend if the library has it, into `target`. In this build, as a subproject and
+# from the installed package.
 #
 # Always -O2, in debug and sanitizer builds too: at -O0 hundreds of inline functions become shared symbols, of which the
 # linker keeps one copy for all instruction sets. -ffp-contract=off: a*b+c is fused only where a kernel says so, and the
@@ -12,6 +13,15 @@ function(tutti_add_kernels target)
   set(flags_avx512 ${x86} -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd -mavx2 -mfma)
   set(flags_neon64 -march=armv8-a)
 
+  if(NOT target STREQUAL "tutti")
+    get_target_property(cuda tutti::tutti TUTTI_CUDA)
+    get_target_property(flavour tutti::tutti TUTTI_CUDA_FLAVOUR)
+    if(cuda STREQUAL "ON")
+      tutti_add_nvcc_cuda(${target} ${ARGN})
+    elseif(cuda)
+      tutti_add_emulated_cuda(${target} ${flavour} ${ARGN})
+    endif()
+  endif()
   set(sources ${ARGN})
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")

@@ -7,7 +7,17 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)
 install(TARGETS tutti EXPORT tutti-targets)
 install(DIRECTORY core autograd ops nn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti
         FILES_MATCHING PATTERN "*.h" PATTERN detail EXCLUDE)
-install(DIRECTORY backends/contract backends/cpu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti/backends
+set(backends backends/contract backends/cpu)
+set(modules cmake/TuttiAddKernels.cmake cmake/Finddnnl.cmake)
+if(NOT TUTTI_CUDA STREQUAL "OFF")
+  list(APPEND backends backends/cuda)
+  list(APPEND modules cmake/TuttiAddCuda.cmake)
+endif()
+if(TUTTI_CUDA STREQUAL "EMULATED")  # for tests of operations outside the library
+  install(TARGETS cuda_emulator_${TUTTI_CUDA_FLAVOUR} EXPORT tutti-targets)
+  install(DIRECTORY tests/cuda/emulator/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti/emulator FILES_MATCHING PATTERN "*.h")
+endif()
+install(DIRECTORY ${backends} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti/backends
         FILES_MATCHING PATTERN "*.h" PATTERN kernels EXCLUDE)
 install(FILES ${TUTTI_INCLUDE_DIR}/tutti/config.h ${TUTTI_INCLUDE_DIR}/tutti/tutti.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti)
@@ -32,4 +42,4 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(EXPORT tutti-targets NAMESPACE tutti:: DESTINATION ${package})
 install(FILES ${PROJECT_BINARY_DIR}/tutti-config.cmake ${PROJECT_BINARY_DIR}/tutti-config-version.cmake
-              cmake/TuttiAddKernels.cmake cmake/Finddnnl.cmake DESTINATION ${package})
+              ${modules} DESTINATION ${package})

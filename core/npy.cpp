@@ -123,7 +123,8 @@ class Parser {
 };
 
 /// From Fortran order: the bytes of a tensor whose first index runs fastest.
-Tensor row_major(const Tensor& x, const Dims& shape) {
+Output row_major(const Output& from, const Dims& shape) {
+  const Tensor x = Access::tensor(Access::handle(from));
   Dims strides = shape;
   int64_t step = 1;
   for (int i = 0; i < shape.n; ++i) {
@@ -131,14 +132,15 @@ Tensor row_major(const Tensor& x, const Dims& shape) {
     step *= shape[i];
   }
   const HostCopy bytes(Access::tensor(Access::handle(view(x, shape, strides, 0))));
-  const Output y = output_like(x);
+  Output y = output_like(x);
   std::memcpy(y.data(), bytes.data(), bytes.bytes());
-  return Access::tensor(Access::handle(y));
+  return y;
 }
 
 }  // namespace
 
-Tensor load_npy(const std::string& path) {
+Tensor load_npy(const std::string& path, Device device) {
+  (void)backend(device);  // an error before the work
   const detail::InputFile file("load_npy", path);
   unsigned char start[12] = {};
   if (file.size() >= 10) file.read(start, 10, 0);
@@ -177,8 +179,7 @@ Tensor load_npy(const std::string& path) {
     const auto* p = static_cast<const uint8_t*>(y.data());
     if (std::any_of(p, p + bytes, [](uint8_t b) { return b > 1; })) file.fail("a bool that is neither 0 nor 1");
   }
-  const Tensor x = Access::tensor(Access::handle(y));
-  return header.fortran && header.shape.n > 1 ? row_major(x, header.shape) : x;
+  return placed(header.fortran && header.shape.n > 1 ? row_major(y, header.shape) : y, device);
 }
 
 void save_npy(const std::string& path, const Tensor& x) {

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include "tutti/core/detail/host_copy.h"
 #include "tutti/core/error.h"
 
 namespace tutti {
@@ -136,7 +137,13 @@ class Printer {
     for (int64_t n : x.shape()) axes_.push_back(shown(n, summarised_, std::max<int64_t>(1, options.edge_items)));
     tutti::visit(x.dtype(), [&]<class T>(T) {
       std::vector<T> values;
-      collect(values, 0, static_cast<const char*>(x.data()));
+      if (x.device() != cpu && !summarised_) {  // one transfer instead of one per element
+        const HostCopy host(x);
+        const T* first = reinterpret_cast<const T*>(host.data());
+        values.assign(first, first + x.numel());
+      } else {
+        collect(values, 0, static_cast<const char*>(x.data()));
+      }
       texts_ = format(values, std::clamp(options.precision, 0, 64));
     });
   }

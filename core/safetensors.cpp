@@ -88,7 +88,8 @@ SafetensorsHeader read_header(const detail::InputFile& file, const std::string& 
 
 }  // namespace
 
-std::map<std::string, Tensor> load_safetensors(const std::string& path) {
+std::map<std::string, Tensor> load_safetensors(const std::string& path, Device device) {
+  (void)backend(device);  // an error before the work
   const detail::InputFile file("load_safetensors", path);
   uint64_t data_begin = 0;
   SafetensorsHeader header = read_header(file, path, data_begin);
@@ -119,7 +120,7 @@ std::map<std::string, Tensor> load_safetensors(const std::string& path) {
       if (const auto* p = static_cast<const uint8_t*>(y.data());
           std::any_of(p, p + bytes, [](uint8_t b) { return b > 1; }))
         file.fail("tensor '" + printable(entries[i].name) + "': a bool that is neither 0 nor 1");
-    tensors.emplace(entries[i].name, Access::tensor(Access::handle(y)));
+    tensors.emplace(entries[i].name, placed(y, device));
   }
   return tensors;
 }

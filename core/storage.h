@@ -19,11 +19,11 @@ struct Stats {
   size_t allocations = 0;  ///< blocks handed out
   size_t from_cache = 0;   ///< of these, how many needed nothing from the system
 };
-Stats stats(Device device = cpu);
+Stats stats(Device device = default_device());
 /// Starts a new measurement of Stats::peak at the current use.
-void reset_peak(Device device = cpu);
+void reset_peak(Device device = default_device());
 /// Gives cached blocks back to the system.
-void release_cached(Device device = cpu);
+void release_cached(Device device = default_device());
 
 /// What Storage is made of (allocator.h): at least `bytes` bytes, 64-byte aligned; null for 0 bytes. MemoryError naming
 /// the size if there is no memory.

@@ -50,15 +50,6 @@ Output output_for(size_t values, const Dims& shape, DType dtype) {
   return output(shape, dtype, cpu);
 }
 
-/// Values that were written in host memory, on the default device.
-Output placed(const Output& host) {
-  const Device device = default_device();
-  if (device == cpu) return host;
-  Output there = output(host.shape(), host.dtype(), device);
-  backend(device).copy(there.data(), device, host.data(), cpu, bytes_of(host.shape(), host.dtype()));
-  return there;
-}
-
 }  // namespace
 
 Output output(const Dims& shape, DType dtype, Device device) {
@@ -97,7 +88,7 @@ int normalize_dim(const char* op, int64_t axis, const Tensor& x) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-Tensor Tensor::from(std::initializer_list<double> values, const Dims& shape, DType dtype) {
+Tensor Tensor::from(std::initializer_list<double> values, const Dims& shape, DType dtype, Device device) {
   const Output out = output_for(values.size(), shape, dtype);
   tutti::visit(dtype, [&]<class T>(T) {
     T* p = out.data<T>();
@@ -106,20 +97,20 @@ Tensor Tensor::from(std::initializer_list<double> values, const Dims& shape, DTy
       *p++ = v.element<T>(dtype);
     }
   });
-  return Tensor(Access::handle(placed(out)));
+  return placed(out, device);
 }
 
 template <class T>
-Tensor Tensor::from(const T* values, size_t count, const Dims& shape) {
+Tensor Tensor::from(const T* values, size_t count, const Dims& shape, Device device) {
   const Output out = output_for(count, shape, dtype_of<T>());
   if (count) std::memcpy(out.data(), values, count * sizeof(T));
-  return Tensor(Access::handle(placed(out)));
+  return placed(out, device);
 }
 
-Tensor Tensor::from(const std::vector<bool>& values, const Dims& shape) {
+Tensor Tensor::from(const std::vector<bool>& values, const Dims& shape, Device device) {
   const Output out = output_for(values.size(), shape, DType::boolean);
   std::copy(values.begin(), values.end(), out.data<bool>());
-  return Tensor(Access::handle(placed(out)));
+  return placed(out, device);
 }
 
 int64_t Tensor::size(int64_t axis) const {
@@ -177,14 +168,14 @@ std::vector<T> Tensor::to_vector() const {
 
 void Tensor::undefined() { throw ValueError("the tensor is undefined: it has no value, shape or dtype"); }
 
-template Tensor Tensor::from(const float*, size_t, const Dims&);
-template Tensor Tensor::from(const double*, size_t, const Dims&);
-template Tensor Tensor::from(const bfloat16*, size_t, const Dims&);
-template Tensor Tensor::from(const float16*, size_t, const Dims&);
-template Tensor Tensor::from(const int64_t*, size_t, const Dims&);
-template Tensor Tensor::from(const int32_t*, size_t, const Dims&);
-template Tensor Tensor::from(const uint8_t*, size_t, const Dims&);
-template Tensor Tensor::from(const bool*, size_t, const Dims&);
+template Tensor Tensor::from(const float*, size_t, const Dims&, Device);
+template Tensor Tensor::from(const double*, size_t, const Dims&, Device);
+template Tensor Tensor::from(const bfloat16*, size_t, const Dims&, Device);
+template Tensor Tensor::from(const float16*, size_t, const Dims&, Device);
+template Tensor Tensor::from(const int64_t*, size_t, const Dims&, Device);
+template Tensor Tensor::from(const int32_t*, size_t, const Dims&, Device);
+template Tensor Tensor::from(const uint8_t*, size_t, const Dims&, Device);
+template Tensor Tensor::from(const bool*, size_t, const Dims&, Device);
 template std::vector<float> Tensor::to_vector() const;
 template std::vector<double> Tensor::to_vector() const;
 template std::vector<bfloat16> Tensor::to_vector() const;

@@ -38,23 +38,24 @@ class Tensor {
  public:
   Tensor() = default;  ///< undefined: no value at all
 
-  /// A contiguous tensor on the default device with these values in row-major order. ShapeError if the counts differ.
-  /// `Tensor::from({1, 2, 3, 4}, {2, 2})` is float32. ValueError on a number that is not a value of an integer dtype
-  /// (1.5 or 300 of uint8); bool: whether it is not 0.
-  static Tensor from(std::initializer_list<double> values, const Dims& shape, DType dtype = DType::float32);
+  /// A contiguous tensor with these values in row-major order, on the default device unless said otherwise. ShapeError
+  /// if the counts differ. `Tensor::from({1, 2, 3, 4}, {2, 2})` is float32. ValueError on a number that is not a value
+  /// of an integer dtype (1.5 or 300 of uint8); bool: whether it is not 0.
+  static Tensor from(std::initializer_list<double> values, const Dims& shape, DType dtype = DType::float32,
+                     Device device = default_device());
   /// The same from a vector, a span or an array; the dtype is the element type: float, double, bfloat16, float16,
   /// int64_t, int32_t, uint8_t or bool.
   template <class T>
-  static Tensor from(const std::vector<T>& values, const Dims& shape) {
-    return from(values.data(), values.size(), shape);
+  static Tensor from(const std::vector<T>& values, const Dims& shape, Device device = default_device()) {
+    return from(values.data(), values.size(), shape, device);
   }
-  static Tensor from(const std::vector<bool>& values, const Dims& shape);
+  static Tensor from(const std::vector<bool>& values, const Dims& shape, Device device = default_device());
   template <class T>
-  static Tensor from(std::span<T> values, const Dims& shape) {
-    return from<std::remove_const_t<T>>(values.data(), values.size(), shape);
+  static Tensor from(std::span<T> values, const Dims& shape, Device device = default_device()) {
+    return from<std::remove_const_t<T>>(values.data(), values.size(), shape, device);
   }
   template <class T>
-  static Tensor from(const T* values, size_t count, const Dims& shape);
+  static Tensor from(const T* values, size_t count, const Dims& shape, Device device = default_device());
 
   bool defined() const { return impl_ != nullptr; }
   // From here on everything is a ValueError on an undefined tensor.

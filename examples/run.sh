@@ -26,7 +26,7 @@ Options of the table, with defaults:
   --data FOLDER      Fashion-MNIST's four files (/usr/share/datasets/fashion-mnist)
   --json FILE        write everything to this file too
   --threads 0        0: all that the process may use
-  --device cpu
+  --device cpu       or cuda, cuda:N in a build with CUDA
 Options of --full:
   --only C30,C31     only these claims, and no report
   --list, --plan     print the claims, or what is missing and how long it takes; run nothing

@@ -56,7 +56,7 @@ Tensor confusion_matrix(const Tensor& logits, const Tensor& target) {
   const int64_t classes = logits.size(1);
   std::vector<int64_t> counts(static_cast<size_t>(classes * classes));
   for (size_t i = 0; i < want.size(); ++i) ++counts[static_cast<size_t>(want[i] * classes + got[i])];
-  return Tensor::from(counts, {classes, classes});
+  return Tensor::from(counts, {classes, classes}, logits.device());
 }
 
 double macro_f1(const Tensor& logits, const Tensor& target) {

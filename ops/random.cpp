@@ -78,9 +78,9 @@ Tensor bernoulli(double p, const Dims& shape, TensorOptions options, Generator& 
   return no_gradient(y);
 }
 
-Tensor randperm(int64_t n, Generator& generator) {
+Tensor randperm(int64_t n, Generator& generator, Device device) {
   if (n < 0) throw ValueError(message("randperm: n = ", n, " is negative"));
-  const Output y = output({n}, DType::int64, cpu);
+  const Output y = output({n}, DType::int64, device);
   kernel::random_permutation::on(y.device())(row_of(y), generator.next());
   return no_gradient(y);
 }

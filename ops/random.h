@@ -18,7 +18,7 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, TensorOptions optio
 /// 1 with probability p, else 0. ValueError unless 0 <= p <= 1.
 Tensor bernoulli(double p, const Dims& shape, TensorOptions options = {}, Generator& generator = default_generator());
 /// A random order of 0 .. n-1 (int64).
-Tensor randperm(int64_t n, Generator& generator = default_generator());
+Tensor randperm(int64_t n, Generator& generator = default_generator(), Device device = default_device());
 /// Zeroes elements with probability p and scales the others by 1 / (1 - p); p = 1 gives zeros. Not training: x itself.
 /// Keeps (seed, stream) for the gradient, not a mask. ValueError unless 0 <= p <= 1.
 Tensor dropout(const Tensor& x, double p, bool training = true, Generator& generator = default_generator());

@@ -121,6 +121,16 @@ OPERATIONS
 refuse "is unknown" "$bin/tutti-bench" op nothing 1
 refuse "expected M N K" "$bin/tutti-bench" op matmul 1
 refuse "expected standard, looped or grouped" "$bin/tutti-bench" step --kind other
-refuse "has only 'cpu'" "$bin/tutti-bench" step --device cuda
+refuse "expected cpu, cuda or cuda:<number>" "$bin/tutti-bench" step --device gpu
+refuse "--device cuda:99: " "$bin/tutti-bench" step --device cuda:99
+# On a CUDA device where there is one (the emulated one too), else a word on what is missing.
+small=(--batch 2 --tokens 5 --dim 16 --layers 1)
+if answer=$(echo 'run 1' | "$bin/tutti-bench" step --device cuda "${small[@]}" 2>&1); then
+  expect '"environment":"cuda:0, Tutti' "$answer"
+  expect '"seconds":' "$answer"
+  expect "cuda:0, Tutti" "$("$bin/train_digits" --device cuda --epochs 1)"
+else
+  expect "--device cuda: device cuda:0: " "$answer"
+fi
 TUTTI_ISA=mmx refuse "TUTTI_ISA=mmx" "$bin/tutti-bench" op exp 4
 echo "programs: all as expected"

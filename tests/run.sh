@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'HELP'
-bash tests/run.sh [release|debug|asan|tsan|clang|shared] [options of ctest]
+bash tests/run.sh [release|debug|asan|tsan|clang|shared|emulated[-sanitized|-recorded]] [options of ctest]
 
 Installs what is missing (Debian), builds the tests and runs them.
   release  optimised, in build/ (the default)
@@ -15,6 +15,9 @@ Installs what is missing (Debian), builds the tests and runs them.
   tsan     under the thread sanitizer: the tests of threads, storage, autograd, loading and training
   clang    optimised, by Clang
   shared   optimised, the library a shared one
+  emulated the library's tests with every tensor on a CUDA device that is emulated (tests/cuda): no GPU is needed, but the
+           headers of the CUDA toolkit are (CUDA_PATH). Also with the kernels under sanitizers (emulated-sanitized), or with
+           each of their loads and stores recorded, which finds races (emulated-recorded)
 
 Options of ctest: -L ops (one folder of tests/), -R softmax (tests by name), -N (list them).
 HELP
@@ -28,7 +31,7 @@ case "${1:-}" in "" | -*) ;; *) preset=$1; shift ;; esac
 packages=("${tools[@]}" $(packages_of cmake examples tests) binutils pkgconf dataset-fashion-mnist)
 options=(-DTUTTI_BUILD_TESTS=ON)
 case $preset in
-  release | debug | asan | shared) ;;
+  release | debug | asan | shared | emulated | emulated-sanitized | emulated-recorded) ;;
   clang | tsan) packages+=(clang libomp-dev) ;;
   *) echo "tests/run.sh: no preset '$preset'" >&2; usage >&2; exit 2 ;;
 esac

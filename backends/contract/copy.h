@@ -6,7 +6,7 @@
 namespace tutti::kernel {
 
 /// out = a, converted to the dtype of out: floats to integers truncate, to bool: a != 0.
-struct copy : Kernel<copy, Gap::cuda> {
+struct copy : Kernel<copy> {
   template <class Target>
   static void run(const Elements<1>& e);
 };

@@ -30,35 +30,35 @@ enum class Unary {
 namespace kernel {
 
 /// out = f(x), out of the dtype of x.
-struct unary : Kernel<unary, Gap::cuda> {
+struct unary : Kernel<unary> {
   template <class Target>
   static void run(Unary f, const Elements<1>& e);
 };
 
 /// out = dy f'(x) from (dy, z): z is y = f(x) for exp, sqrt, rsqrt, reciprocal, tanh, sigmoid and relu, else x.
-struct unary_backward : Kernel<unary_backward, Gap::cuda> {
+struct unary_backward : Kernel<unary_backward> {
   template <class Target>
   static void run(Unary f, const Elements<2>& e);
 };
 
 /// out = x limited to [low, high]; NaN stays NaN.
-struct clamp : Kernel<clamp, Gap::cuda> {
+struct clamp : Kernel<clamp> {
   template <class Target>
   static void run(const Elements<1>& e, Number low, Number high);
 };
 
 /// out = dy where low <= x <= high, else 0, from (dy, x).
-struct clamp_backward : Kernel<clamp_backward, Gap::cuda> {
+struct clamp_backward : Kernel<clamp_backward> {
   template <class Target>
   static void run(const Elements<2>& e, Number low, Number high);
 };
 
 /// out = x^exponent, elementwise; and with one exponent for all.
-struct pow : Kernel<pow, Gap::cuda> {
+struct pow : Kernel<pow> {
   template <class Target>
   static void run(const Elements<2>& e);
 };
-struct pow_scalar : Kernel<pow_scalar, Gap::cuda> {
+struct pow_scalar : Kernel<pow_scalar> {
   template <class Target>
   static void run(const Elements<1>& e, double exponent);
 };

@@ -1,6 +1,7 @@
 // What every kernel file includes: `Here`, element types, launching, temporary memory.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -82,6 +83,12 @@ void for_size(DType t, F&& f) {
       return f(uint64_t{});
   }
 }
+
+/// An unsigned integer of T's size.
+template <class T>
+using bits_t = std::conditional_t<
+    sizeof(T) == 1, uint8_t,
+    std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
 
 /// N elements that are loaded and stored at once: 16 bytes of the widest type are one transaction of a thread.
 template <class T, int N>

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "tutti/backends/cuda/capture.h"
+#include "tutti/backends/cuda/complaint.h"
 #include "tutti/backends/cuda/select.h"
 #include "tutti/core/backend.h"
 #include "tutti/core/error.h"
@@ -84,7 +85,10 @@ void check(cudaError_t e, const char* what) {
 
 void wait() {
   refuse_in_capture(waits);
+  Complaint complaint;
+  const bool asked = fetch_complaint(&complaint);
   check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+  if (asked) throw_complaint(complaint);
   detail::waited({DeviceType::cuda, static_cast<int8_t>(current)});
 }
 

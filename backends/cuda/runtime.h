@@ -1,9 +1,10 @@
-// For backends/cuda only: what its host code asks of CUDA's runtime.
+// What the host code of kernels asks of CUDA's runtime.
 #pragma once
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 
+#pragma GCC visibility push(default)  // for kernels outside the library
 namespace tutti::cuda {
 
 /// The device that this thread launches on (Kernel<>::on chooses it).
@@ -27,3 +28,4 @@ void wait();
 void upload(void* device, const void* host, size_t bytes);
 
 }  // namespace tutti::cuda
+#pragma GCC visibility pop

@@ -48,4 +48,12 @@ HostCopy::HostCopy(const Tensor& x) : keep_(x), bytes_(static_cast<size_t>(x.num
   data_ = copy_.data();
 }
 
+Tensor placed(const Output& host, Device device) {
+  if (device == cpu) return Access::tensor(Access::handle(host));
+  const Output there = output(host.shape(), host.dtype(), device);
+  backend(device).copy(there.data(), device, host.data(), cpu,
+                       static_cast<size_t>(host.numel()) * size_of(host.dtype()));
+  return Access::tensor(Access::handle(there));
+}
+
 }  // namespace tutti

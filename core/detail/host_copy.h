@@ -1,4 +1,4 @@
-// The values of any tensor as plain bytes in host memory, row-major: for files, printing and to_vector.
+// Between tensors on any device and plain bytes in host memory, row-major: for files, printing and to_vector.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -21,6 +21,10 @@ class HostCopy {
   const char* data_ = nullptr;
   size_t bytes_ = 0;
 };
+
+/// What was written in host memory (a contiguous CPU output), as a tensor on a device; without a copy if that is the
+/// CPU.
+Tensor placed(const Output& host, Device device);
 
 /// Calls f(offset) with every element's offset from the first one, in row-major order (in elements).
 template <class F>

@@ -2,6 +2,7 @@
 #pragma once
 #include <csignal>
 
+#pragma GCC visibility push(default)  // for its test
 namespace tutti {
 
 /// While one lives, this thread, and every thread that it starts, takes no signal from outside (SIGINT, a timer's);
@@ -18,3 +19,4 @@ class SignalsHeld {
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -23,6 +23,7 @@ int contend(const std::string& name, const nlohmann::json& facts, const std::fun
       throw tutti::ValueError("expected 'run N' or 'quit' on standard input, not '" + line + "'");
     const auto start = std::chrono::steady_clock::now();
     for (int64_t i = 0; i < count; ++i) step();
+    tutti::synchronize(tutti::default_device());  // a GPU is done later than the calls
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::cout << nlohmann::json{{"seconds", seconds}}.dump() << std::endl;
   }

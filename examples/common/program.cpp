@@ -36,17 +36,26 @@ void add_options(CLI::App& app, ProgramOptions& options, bool with_seed) {
       ->capture_default_str();
   if (with_seed)
     app.add_option("--seed", options.seed, "Seed of everything random")->check(whole)->capture_default_str();
-  app.add_option("--device", options.device, "Where to compute (this build: cpu)")->capture_default_str();
+  app.add_option("--device", options.device,
+                 "Where to compute: cpu, cuda, or cuda:N for the CUDA device number N (from 0)")
+      ->capture_default_str();
 }
 
 void apply(const ProgramOptions& options) {
-  if (options.device != "cpu")
-    throw tutti::ValueError(fmt::format("--device {}: this build of Tutti has only 'cpu'", options.device));
+  try {
+    tutti::set_default_device(tutti::device_from(options.device));
+  } catch (const tutti::DeviceError& e) {
+    throw tutti::DeviceError(fmt::format("--device {}: {}", options.device, e.what()));
+  } catch (const tutti::ValueError& e) {
+    throw tutti::ValueError(fmt::format("--device {}: {}", options.device, e.what()));
+  }
   tutti::set_num_threads(options.threads);
   tutti::manual_seed(options.seed);
 }
 
 std::string environment() {
+  if (const tutti::Device device = tutti::default_device(); device != tutti::cpu)
+    return fmt::format("{}, Tutti {}", tutti::to_string(device), tutti::config::version);
   const int threads = tutti::num_threads();
   return fmt::format("cpu, {}, {} thread{}, Tutti {}", tutti::isa::names[static_cast<size_t>(tutti::isa::level())],
                      threads, threads == 1 ? "" : "s", tutti::config::version);

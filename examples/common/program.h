@@ -11,7 +11,7 @@ namespace examples {
 struct ProgramOptions {
   int threads = 0;  ///< 0: all that this process may use
   uint64_t seed = 0;
-  std::string device{"cpu"};
+  std::string device{"cpu"};  ///< "cpu", "cuda" or "cuda:N"
 };
 
 /// For check(): a number above 0; a whole number that is 0 or more. They say so in words (CLI11's own print the largest
@@ -20,9 +20,10 @@ extern const CLI::Validator positive, whole;
 
 /// Adds --threads, --seed (unless it means something else there) and --device.
 void add_options(CLI::App& app, ProgramOptions& options, bool with_seed = true);
-/// Applies the threads and the seed; ValueError on a device that this build lacks.
+/// Applies the threads, the seed, and the device as the default one; DeviceError on one that is not there, ValueError
+/// on what is none.
 void apply(const ProgramOptions& options);
-/// "cpu, avx512, 2 threads, Tutti 0.1.0".
+/// "cpu, avx512, 2 threads, Tutti 0.1.0", "cuda:0, Tutti 0.1.0".
 std::string environment();
 
 /// Parses the arguments and runs `body`; prints --help and every error as one line on stderr. The exit status of main.

@@ -54,14 +54,17 @@ int run(int argc, char** argv) {
   CLI::App app{
       "An operation outside the library (relu_squared): gradcheck, then a network that learns sin(2x) with it"};
   int steps = 400;
+  std::string device = "cpu";
   uint64_t seed = 0;
   app.add_option("--steps", steps, "training steps")->check(CLI::Range(1, 1000000))->capture_default_str();
   app.add_option("--seed", seed, "of the random numbers")->check(CLI::Range(0, INT_MAX))->capture_default_str();
+  app.add_option("--device", device, "cpu, cuda or cuda:<number>")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
+  set_default_device(device_from(device));
   manual_seed(seed);
-  std::printf("device cpu, instruction set %s, %d threads, seed %llu\n", isa::names[static_cast<size_t>(isa::level())],
-              num_threads(), static_cast<unsigned long long>(seed));
+  std::printf("device %s, instruction set %s, %d threads, seed %llu\n", to_string(default_device()).c_str(),
+              isa::names[static_cast<size_t>(isa::level())], num_threads(), static_cast<unsigned long long>(seed));
   check_gradients();
   const double loss = train(steps);
   if (steps < 400 || loss < 0.01) return 0;

@@ -66,9 +66,10 @@ void measure_memory_of(const Options& o, HeadlineResult& f, size_t arm) {
   if (interrupted) return;
   try {
     f.memory[arm] = measure_memory_apart(fmt::format(
-        "--arm {} --match {} --batch {} --patch {} --dim {} --heads {} --groups {} --layers {} --threads {}",
+        "--arm {} --match {} --batch {} --patch {} --dim {} --heads {} --groups {} --layers {} --threads {} "
+        "--device {}",
         f.arms[arm].name, o.match, o.protocol.batch, o.protocol.patch, o.protocol.dim, o.protocol.heads,
-        o.protocol.groups, o.protocol.layers, o.program.threads));
+        o.protocol.groups, o.protocol.layers, o.program.threads, o.program.device));
   } catch (const tutti::IoError&) {
     if (!interrupted) throw;
   }

@@ -109,7 +109,7 @@ AttentionStats measure(std::vector<QueryKeyValue> seen, const std::vector<double
     if (options.mask.defined() && options.mask.dtype() != DType::boolean)
       mask = own(expand(to(options.mask, q.dtype()), scores));
     const std::vector<double> part(scales.begin() + first, scales.begin() + first + x.num_heads);
-    const Tensor scale = to(to(Tensor::from(part, {x.num_heads, 1, 1}), q.dtype()), q.device());
+    const Tensor scale = to(Tensor::from(part, {x.num_heads, 1, 1}, q.device()), q.dtype());
     m.add(q, k, scale, visible, mask);
     first += x.num_heads;
   }

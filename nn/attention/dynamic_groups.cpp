@@ -51,6 +51,8 @@ Tensor mean_token(const Tensor& x, const Tensor& shown) {
 void check_shown(const Tensor& shown, const Tensor& x) {
   if (!shown.defined()) return;
   check_dtype(layer, "shown", shown, DType::boolean);
+  if (shown.device() != x.device())
+    throw DeviceError(message(layer, ": shown is on ", shown.device(), ", x on ", x.device()));
   if (shown.rank() != 2 || (shown.size(0) != 1 && shown.size(0) != x.size(0)) || shown.size(1) != x.size(1))
     throw ShapeError(message(layer, ": shown ", shown.shape(), " is neither [", x.size(0), ", ", x.size(1),
                              "] nor [1, ", x.size(1), "], a truth for each token"));
@@ -98,7 +100,8 @@ Tensor DynamicGroups::blocks(int64_t groups) const {
   const int64_t out = options_.width / groups, in = options_.in / groups;
   if (groups == 1) return reshape(weight, {3, 1, out, in});
   const Tensor grid = permute(reshape(weight, {3, groups, out, groups, in}), {0, 1, 3, 2, 4});
-  const Tensor diagonal = tutti::to(mul(arange(groups), static_cast<double>(groups + 1)), weight.tensor().device());
+  const Tensor diagonal =
+      arange(0, groups * groups, groups + 1, {.dtype = DType::int64, .device = weight.tensor().device()});
   return index_select(reshape(grid, {3, groups * groups, out, in}), 1, diagonal);
 }
 
@@ -134,9 +137,9 @@ Tensor DynamicGroups::partition(const Tensor& x, const Tensor& choice) const {
     if (rows.size() == chosen.size()) return project(x, i);
     if (rows.empty()) continue;
     const Dims shape{static_cast<int64_t>(rows.size())};
-    pieces.push_back(project(index_select(x, 0, tutti::to(Tensor::from(rows, shape), x.device())), i));
+    pieces.push_back(project(index_select(x, 0, Tensor::from(rows, shape, x.device())), i));
   }
-  return index_select(cat(pieces, 0), 0, tutti::to(Tensor::from(place, {next}), x.device()));
+  return index_select(cat(pieces, 0), 0, Tensor::from(place, {next}, x.device()));
 }
 
 Tensor DynamicGroups::forward(const Tensor& input, const Tensor& shown) {
@@ -152,7 +155,7 @@ Tensor DynamicGroups::forward(const Tensor& input, const Tensor& shown) {
   const Tensor hard = tutti::to(one_hot(choice, share.size(1)), share.dtype());
   std::vector<double> cost;
   for (int64_t g : o.dynamic.candidates) cost.push_back(1 / static_cast<double>(g));
-  const Tensor costs = tutti::to(tutti::to(Tensor::from(cost, {share.size(1)}), share.dtype()), share.device());
+  const Tensor costs = tutti::to(Tensor::from(cost, {share.size(1)}, share.device()), share.dtype());
   const Tensor shares = sum(mul(training() ? share : hard, costs), 1);
   const Tensor y = training() ? blend(x, share, hard) : partition(x, choice);
   last_.set({.flops_share = x.size(0) > 0 ? mean(shares) : sum(shares),

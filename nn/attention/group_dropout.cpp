@@ -17,7 +17,7 @@ using Rates = std::vector<double>;
 
 /// A factor for every group, [G, 1] in x's dtype and on its device.
 Tensor column(const Rates& values, DType dtype, Device device) {
-  return to(to(Tensor::from(values, {static_cast<int64_t>(values.size()), 1}), dtype), device);
+  return to(Tensor::from(values, {static_cast<int64_t>(values.size()), 1}, device), dtype);
 }
 
 /// x times the factors where those are not 0, else 0: an infinite x is dropped too, which 0 times it is not.
@@ -38,7 +38,8 @@ Tensor group_factors(const Tensor& x, const Rates& rates) {
   const size_t groups = rates.size(), batch = static_cast<size_t>(x.size(0));
   Rates none_left(groups + 1, 1.0);  // the product of the rates from i on
   for (size_t i = groups; i-- > 0;) none_left[i] = none_left[i + 1] * rates[i];
-  const auto uniform = rand({x.size(0), x.size(2)}, {.dtype = DType::float64}).to_vector<double>();
+  const TensorOptions here{.dtype = DType::float64, .device = cpu};  // the same numbers as elsewhere, and read here
+  const auto uniform = rand({x.size(0), x.size(2)}, here).to_vector<double>();
   Rates factors(batch * groups);
   for (size_t b = 0; b < batch; ++b) {
     bool any = false;
@@ -49,7 +50,7 @@ Tensor group_factors(const Tensor& x, const Rates& rates) {
       if (kept) factors[b * groups + i] = (1 - none_left[0]) / (1 - rates[i]);
     }
   }
-  return to(to(Tensor::from(factors, {x.size(0), 1, x.size(2), 1}), x.dtype()), x.device());
+  return to(Tensor::from(factors, {x.size(0), 1, x.size(2), 1}, x.device()), x.dtype());
 }
 
 }  // namespace

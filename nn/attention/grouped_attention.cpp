@@ -64,7 +64,7 @@ Tensor tokens_for_gate(const Tensor& x, int64_t heads, const AttentionOptions& c
   const Tensor& mask = call.mask;
   if (!mask.defined()) return {};
   const int64_t batch = x.rank() == 3 ? x.size(0) : 1, tokens = x.size(-2);
-  check_mask(layer, mask, x.dtype(), {batch, heads, tokens, tokens});
+  check_mask(layer, mask, x, {batch, heads, tokens, tokens});
   const auto varies = [&mask](int axis) { return mask.rank() >= axis && mask.size(-axis) != 1; };
   if (varies(2) || varies(3))
     throw ValueError(
@@ -183,8 +183,7 @@ Tensor GroupedMultiHeadAttention::attend_in_cascade(const Tensor& x, const Atten
                                                     std::vector<QueryKeyValue>* seen) {
   const int64_t heads = options_.num_heads / options_.groups;
   if (call.mask.defined())  // of all heads: a group's attention would name its own ones, or take a wrong slice
-    check_mask(layer, call.mask, x.dtype(),
-               {x.rank() == 3 ? x.size(0) : 1, options_.num_heads, x.size(-2), x.size(-2)});
+    check_mask(layer, call.mask, x, {x.rank() == 3 ? x.size(0) : 1, options_.num_heads, x.size(-2), x.size(-2)});
   const bool mask_by_head = call.mask.defined() && call.mask.rank() >= 3 && call.mask.size(-3) > 1;
   return cascade(x, weight, bias, [&](const Tensor& packed, int64_t group) {
     QueryKeyValue own{.packed = packed, .num_heads = heads, .num_kv_heads = heads};

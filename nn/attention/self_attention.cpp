@@ -17,9 +17,11 @@ void check_self_attention(const char* layer, const Tensor& x, int64_t embed_dim,
     throw ValueError(message(layer, ": scale = ", call.scale, " in a call; it is an option of the layer"));
 }
 
-void check_mask(const char* layer, const Tensor& mask, DType dtype, const Dims& scores) {
-  if (mask.dtype() != DType::boolean && mask.dtype() != dtype)
-    throw DTypeError(message(layer, ": mask must be bool or ", dtype, ", not ", mask.dtype()));
+void check_mask(const char* layer, const Tensor& mask, const Tensor& x, const Dims& scores) {
+  if (mask.dtype() != DType::boolean && mask.dtype() != x.dtype())
+    throw DTypeError(message(layer, ": mask must be bool or ", x.dtype(), ", not ", mask.dtype()));
+  if (mask.device() != x.device())
+    throw DeviceError(message(layer, ": mask is on ", mask.device(), ", the input on ", x.device()));
   bool fits = mask.rank() <= scores.n;
   for (int i = 1; fits && i <= mask.rank(); ++i) fits = mask.size(-i) == 1 || mask.size(-i) == scores[scores.n - i];
   if (!fits)

@@ -8,9 +8,10 @@ namespace tutti::nn {
 /// ShapeError unless x is [B, T, C] or [T, C]; ValueError if `call` sets dropout or scale, which are the layer's.
 void check_self_attention(const char* layer, const Tensor& x, int64_t embed_dim, const AttentionOptions& call);
 
-/// Unless the mask is bool or of `dtype`: DTypeError; unless it broadcasts to `scores` [B, H, Tq, Tk]: ShapeError with
-/// both shapes. For what reads a mask before scaled_dot_product_attention does.
-void check_mask(const char* layer, const Tensor& mask, DType dtype, const Dims& scores);
+/// Unless the mask is bool or of x's dtype: DTypeError; unless on its device: DeviceError; unless it broadcasts to
+/// `scores` [B, H, Tq, Tk]: ShapeError with both shapes. For what reads a mask before scaled_dot_product_attention
+/// does.
+void check_mask(const char* layer, const Tensor& mask, const Tensor& x, const Dims& scores);
 
 /// From q, k, v side by side, as one projection gives them, [B, T, 3 C] (or [T, 3 C]), to the heads' results side by
 /// side, [B, T, C] (or [T, C]). No copies: heads are a view of the projection's result.

@@ -74,7 +74,7 @@ Tensor sparsity_layout(const SparsityOptions& o, int64_t tokens, Device device) 
     for (int64_t j = 0; j < n; ++j) layout[static_cast<size_t>(i * n + j)] = visits(o, i, j);
     if (o.pattern == Sparsity::big_bird) add_random(layout, i, n, o.random, o.seed);
   }
-  return to(Tensor::from(layout, {n, n}), device);
+  return Tensor::from(layout, {n, n}, device);
 }
 
 AttentionOptions with_sparsity(const char* layer, const SparsityOptions& o, int64_t tokens, Device device,

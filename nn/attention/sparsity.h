@@ -37,7 +37,7 @@ void check_sparsity(const char* layer, const SparsityOptions& options);
 
 /// bool [n, n] for `tokens` queries and keys; undefined for dense and sliding_window, which need none. ValueError on a
 /// number that does not fit, or if tokens is negative.
-Tensor sparsity_layout(const SparsityOptions& options, int64_t tokens, Device device = cpu);
+Tensor sparsity_layout(const SparsityOptions& options, int64_t tokens, Device device = default_device());
 
 /// The options of a call of a layer with this pattern, over `tokens` queries and keys: its layout, or the narrower of
 /// its window and the call's. ValueError as check_sparsity's, or if the call brings a layout or block of its own

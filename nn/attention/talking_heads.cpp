@@ -29,14 +29,14 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, int64_t num
                              " query heads, a divisor of them as key/value heads, and matching tokens and widths"));
 }
 
-void check_options(const AttentionOptions& o, DType dtype, const Dims& scores) {
+void check_options(const AttentionOptions& o, const Tensor& q, const Dims& scores) {
   check_probability(layer, "dropout", o.dropout);
   if (o.window < 0) throw ValueError(message(layer, ": window ", o.window, " is negative"));
   if (o.layout.defined() || o.block != 0)
     throw ValueError(message(
         layer, ": a layout of blocks would save nothing, since all scores are computed; a mask or ", "window fits"));
   if (!std::isfinite(o.scale)) throw ValueError(message(layer, ": scale ", o.scale, " is not finite"));
-  if (o.mask.defined()) check_mask(layer, o.mask, dtype, scores);
+  if (o.mask.defined()) check_mask(layer, o.mask, q, scores);
 }
 
 /// bool, broadcast to the scores: which keys a query does not see; undefined if it sees all.
@@ -76,7 +76,7 @@ void TalkingHeads::children(Visitor& visit) {
 Tensor TalkingHeads::forward(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) const {
   const int64_t heads = before.tensor().size(0);
   check_inputs(q, k, v, heads);
-  check_options(options, q.dtype(), {q.size(0), heads, q.size(2), k.size(2)});
+  check_options(options, q, {q.size(0), heads, q.size(2), k.size(2)});
   const double scale = options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
   const Tensor hidden = hidden_keys(options, q.size(2), k.size(2), q.device());
   const int64_t times = heads / k.size(1);

@@ -115,7 +115,8 @@ class Table {
         if (const int64_t number = kinds_[i].found[r]; number >= 0)
           values_[r * columns_ + i] = static_cast<double>(place[static_cast<size_t>(number)]);
     }
-    table.values = Tensor::from(values_, {static_cast<int64_t>(rows_), static_cast<int64_t>(columns_)});
+    table.values =
+        Tensor::from(values_, {static_cast<int64_t>(rows_), static_cast<int64_t>(columns_)}, options_.device);
   }
 
   std::string hint(size_t i) const {

@@ -23,6 +23,7 @@ struct CsvOptions {
   bool allow_missing = false;               ///< else a missing value is an error
   std::vector<std::string> na_values{"?"};  ///< besides an empty field, what means that a value is missing
   Categories categories{};                  ///< columns of text; all others hold numbers
+  Device device = default_device();         ///< where the values go
 };
 
 struct CsvTable {

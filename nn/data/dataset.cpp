@@ -26,8 +26,8 @@ Batch TensorDataset::get(const std::vector<int64_t>& positions) const {
       throw IndexError(message("TensorDataset: position ", positions[i], " (number ", i,
                                " of the batch) is out of range", " for ", size(), " samples"));
   const no_grad off;
-  const Tensor index = Tensor::from(positions, {static_cast<int64_t>(positions.size())});
-  return {index_select(input_, 0, to(index, input_.device())), index_select(label_, 0, to(index, label_.device()))};
+  const Tensor index = Tensor::from(positions, {static_cast<int64_t>(positions.size())}, input_.device());
+  return {index_select(input_, 0, index), index_select(label_, 0, to(index, label_.device()))};
 }
 
 }  // namespace tutti::data

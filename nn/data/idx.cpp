@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "tutti/autograd/with_grad.h"
 #include "tutti/core/detail/foreign_format.h"
+#include "tutti/core/detail/host_copy.h"
 #include "tutti/core/error.h"
 #include "tutti/nn/data/detail/gz_file.h"
 
@@ -37,7 +37,8 @@ Element element_of(unsigned char code) {
 
 }  // namespace
 
-Tensor read_idx(const std::string& path) {
+Tensor read_idx(const std::string& path, Device device) {
+  (void)backend(device);  // an error before the work
   GzFile file("read_idx", path);
   const std::string magic = file.read(4);
   if (magic.size() < 4 || magic[0] != 0 || magic[1] != 0) {
@@ -67,7 +68,7 @@ Tensor read_idx(const std::string& path) {
   if (data.size() > bytes)
     file.fail(message("has more data than the ", bytes, " bytes of shape ", shape, " of ", dtype));
 
-  Output y = output(shape, dtype, cpu);
+  const Output y = output(shape, dtype, cpu);
   char* to = y.data<char>();
   const size_t width = size_of(dtype);
   if (width == 1) {
@@ -76,7 +77,7 @@ Tensor read_idx(const std::string& path) {
     for (size_t at = 0; at < bytes; at += width)  // the last byte of each element comes first
       for (size_t i = 0; i < width; ++i) to[at + i] = data[at + width - 1 - i];
   }
-  return no_gradient(y);
+  return placed(y, device);
 }
 
 }  // namespace tutti::data

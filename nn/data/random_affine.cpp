@@ -7,20 +7,15 @@
 #include "tutti/core/check.h"
 #include "tutti/core/error.h"
 #include "tutti/core/philox.h"
-#include "tutti/nn/data/detail/images.h"
+#include "tutti/nn/data/detail/device_images.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/shape.h"
 
 namespace tutti::data {
 namespace {
 
-/// Where a pixel of the result is read, both counted from the centre: source = m (row, column) + t.
-struct Map {
-  double m[2][2], t[2];
-};
-
 /// Image i's: its turn times its slant times its stretch, and its move.
-Map draw(const AffineOptions& o, RandomKey key, int64_t i) {
+AffineMap draw(const AffineOptions& o, RandomKey key, int64_t i) {
   const Philox4 a = philox(key, 2 * static_cast<uint64_t>(i)), b = philox(key, 2 * static_cast<uint64_t>(i) + 1);
   const auto within = [](double most, uint32_t word) { return most * (2 * double{uniform01(word)} - 1); };
   constexpr double degree = std::numbers::pi / 180;
@@ -38,7 +33,7 @@ T mix(T a, T b, T weight) {
 }
 
 template <class T>
-void read_plane(const T* x, T* y, int64_t height, int64_t width, const Map& map, T fill) {
+void read_plane(const T* x, T* y, int64_t height, int64_t width, const AffineMap& map, T fill) {
   const double middle[2] = {static_cast<double>(height - 1) / 2, static_cast<double>(width - 1) / 2};
   const auto at = [&](int64_t r, int64_t c) {
     return r >= 0 && r < height && c >= 0 && c < width ? x[r * width + c] : fill;
@@ -79,13 +74,18 @@ Transform random_affine(AffineOptions o) {
     check_number("random_affine", o.fill, batch.dtype());
     const bool wide = batch.dtype() == DType::float64;  // halves are computed in float32
     const Tensor x = contiguous(wide ? batch : to(batch, DType::float32));
+    if (x.device() != cpu) {
+      std::vector<AffineMap> maps;
+      for (int64_t i = 0; i < n.batch; ++i) maps.push_back(draw(o, key, i));
+      return to(read_along(x, n, maps, o.fill), batch.dtype());
+    }
     const Output y = output_like(x);
     const auto read = [&]<class T>(T fill) {
       const T* from = x.data<T>();
       T* to = y.data<T>();
       const int64_t plane = n.height * n.width;
       for (int64_t i = 0; i < n.batch; ++i) {
-        const Map map = draw(o, key, i);
+        const AffineMap map = draw(o, key, i);
         for (int64_t c = 0; c < n.channels; ++c, from += plane, to += plane)
           read_plane(from, to, n.height, n.width, map, fill);
       }

@@ -15,7 +15,7 @@ struct AffineOptions {
 };
 
 /// Each image (all of its channels alike) read along a random affine map about its centre, between pixels bilinearly.
-/// Any floating dtype, which is kept; for tensors on the CPU. ValueError naming an option out of its range, ShapeError
+/// Any floating dtype, which is kept. ValueError naming an option out of its range, ShapeError
 /// unless there are 3 or 4 axes, DTypeError for integers.
 Transform random_affine(AffineOptions options);
 

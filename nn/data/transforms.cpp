@@ -7,7 +7,7 @@
 #include "tutti/core/check.h"
 #include "tutti/core/error.h"
 #include "tutti/core/philox.h"
-#include "tutti/nn/data/detail/images.h"
+#include "tutti/nn/data/detail/device_images.h"
 #include "tutti/nn/option.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/copy.h"
@@ -54,6 +54,13 @@ Transform random_shift(int64_t pixels, double fill) {
   return [pixels, fill](const Tensor& batch, RandomKey key) {
     const Images n = images_of("random_shift", batch);
     check_number("random_shift", fill, batch.dtype());
+    std::vector<int64_t> across, down;
+    for (int64_t i = 0; i < n.batch; ++i) {
+      const Philox4 r = philox(key, static_cast<uint64_t>(i));
+      across.push_back(offset_of(r.v[0], pixels));
+      down.push_back(offset_of(r.v[1], pixels));
+    }
+    if (batch.device() != cpu) return shifted(batch, n, across, down, fill);
     const Tensor x = contiguous(batch);
     Output y = output_like(x);
     tutti::visit(x.dtype(), [&]<class T>(T) {
@@ -61,12 +68,9 @@ Transform random_shift(int64_t pixels, double fill) {
       const int64_t plane = n.height * n.width;
       const T* from = x.data<T>();
       T* to = y.data<T>();
-      for (int64_t i = 0; i < n.batch; ++i) {
-        const Philox4 r = philox(key, static_cast<uint64_t>(i));
-        const int64_t dx = offset_of(r.v[0], pixels), dy = offset_of(r.v[1], pixels);
+      for (size_t i = 0; i < across.size(); ++i)
         for (int64_t c = 0; c < n.channels; ++c, from += plane, to += plane)
-          shift_plane(from, to, n.height, n.width, dx, dy, blank);
-      }
+          shift_plane(from, to, n.height, n.width, across[i], down[i], blank);
     });
     return no_gradient(y);
   };
@@ -76,16 +80,18 @@ Transform random_flip(double p) {
   nn::check_probability("random_flip", "p", p);
   return [p](const Tensor& batch, RandomKey key) {
     const Images n = images_of("random_flip", batch);
+    std::vector<bool> mirrored;
+    for (int64_t i = 0; i < n.batch; ++i) mirrored.push_back(uniform01(philox(key, static_cast<uint64_t>(i)).v[0]) < p);
+    if (batch.device() != cpu) return flipped(batch, n, mirrored);
     const Tensor x = contiguous(batch);
     Output y = output_like(x);
     tutti::visit(x.dtype(), [&]<class T>(T) {
       const int64_t rows = n.channels * n.height;
       const T* from = x.data<T>();
       T* to = y.data<T>();
-      for (int64_t i = 0; i < n.batch; ++i) {
-        const bool mirrored = uniform01(philox(key, static_cast<uint64_t>(i)).v[0]) < p;
+      for (const bool mirror : mirrored) {
         for (int64_t r = 0; r < rows; ++r, from += n.width, to += n.width) {
-          if (mirrored)
+          if (mirror)
             std::reverse_copy(from, from + n.width, to);
           else
             std::copy_n(from, n.width, to);

@@ -1,5 +1,5 @@
 // Transforms of image batches [B, H, W] or [B, C, H, W], drawn from (key, sample position): repeatable, on any number
-// of threads.
+// of threads and on any device.
 #pragma once
 #include <functional>
 #include <vector>
@@ -17,8 +17,7 @@ using Transform = std::function<Tensor(const Tensor& batch, RandomKey key)>;
 /// (x - mean) / stddev, of any shape; integers become float32. ValueError unless stddev is positive.
 Transform normalize(double mean, double stddev);
 /// Each image moved by up to `pixels` in both directions (all of its channels alike), filled with `fill`. Keeps the
-/// dtype; for tensors on the CPU. ValueError if pixels is negative or the dtype cannot
-/// hold `fill`, ShapeError unless there are 3 or 4 axes.
+/// dtype. ValueError if pixels is negative or the dtype cannot hold `fill`, ShapeError unless there are 3 or 4 axes.
 Transform random_shift(int64_t pixels, double fill = 0);
 /// Each image mirrored left to right with probability p. Otherwise as random_shift.
 Transform random_flip(double p = 0.5);

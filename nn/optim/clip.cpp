@@ -165,7 +165,8 @@ template <std::same_as<NamedParameter> N>
 void clip_grad_value(const std::vector<N>& parameters, double limit) {
   limit_value(tensors_of(parameters), &parameters, limit);
 }
-template GradNorm clip_grad_norm(const Named& parameters, double max_norm);
-template void clip_grad_value(const Named& parameters, double limit);
+// Shown to users of a shared library: an instance does not have it from its template.
+template __attribute__((visibility("default"))) GradNorm clip_grad_norm(const Named& parameters, double max_norm);
+template __attribute__((visibility("default"))) void clip_grad_value(const Named& parameters, double limit);
 
 }  // namespace tutti::optim

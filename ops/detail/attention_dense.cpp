@@ -27,7 +27,7 @@ Tensor expand_blocks(const Tensor& layout, int64_t block, int64_t begin, int64_t
   std::vector<int64_t> rows;
   for (int64_t i = begin; i < end; ++i) rows.push_back(i / block);
   const int64_t n = end - begin, columns = layout.size(1);
-  const Tensor wide = index_select(layout, 0, to(Tensor::from(rows, {n}), layout.device()));
+  const Tensor wide = index_select(layout, 0, Tensor::from(rows, {n}, layout.device()));
   block = std::min(block, Tk);  // a larger one is the same, and its multiples may not fit
   return slice(reshape(expand(unsqueeze(wide, 2), {n, columns, block}), {n, columns * block}), 1, 0, Tk);
 }

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <string>
 #include <vector>
+#include "support/on_cpu.h"
 
 #include "support/op_test.h"
 #include "tutti/core/generator.h"
@@ -62,6 +63,7 @@ sigset_t mask_of_this_thread() {
 }  // namespace
 
 TEST_CASE("signals: those that arrive during a product damage nothing") {
+  const tutti_test::OnCpu here;
   for (const int threads : {1, 2}) {
     const pid_t child = fork();
     if (child == 0) _exit(products_under_alarms(threads));

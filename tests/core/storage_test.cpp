@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/on_cpu.h"
 #include "tutti/core/detail/allocator.h"
 #include "tutti/core/error.h"
 #include "tutti/core/scratch.h"
@@ -29,7 +30,7 @@ using memory::Block;
 
 TEST_CASE("the address sanitizer sees the use of a dropped tensor, and what lies behind a living one") {
   for (int64_t n : {13, 5000, 300000}) {
-    Tensor x = Tensor::from(std::vector<uint8_t>(static_cast<size_t>(n), 1), {n});
+    Tensor x = Tensor::from(std::vector<uint8_t>(static_cast<size_t>(n), 1), {n}, cpu);
     const auto* p = x.data<uint8_t>();
     CHECK_FALSE(__asan_address_is_poisoned(p + n - 1));
     CHECK(__asan_address_is_poisoned(p + n));
@@ -241,6 +242,7 @@ TEST_CASE("a repeated pattern of sizes, as training steps have, settles near its
 }
 
 TEST_CASE("several threads allocate at once") {
+  const tutti_test::OnCpu here;
   const auto before = memory::stats();
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t)
@@ -259,6 +261,7 @@ TEST_CASE("several threads allocate at once") {
 }
 
 TEST_CASE("memory::stats counts tensors and scratch of the device") {
+  const tutti_test::OnCpu here;
   memory::reset_peak();
   const auto before = memory::stats();
   {
@@ -274,5 +277,5 @@ TEST_CASE("memory::stats counts tensors and scratch of the device") {
   memory::reset_peak();
   CHECK(memory::stats().peak == before.current);
   CHECK(memory::stats().cached >= 4'000'000);
-  REQUIRE_THROWS_AS(memory::stats({DeviceType::cuda, 0}), DeviceError);
+  REQUIRE_THROWS_AS(memory::stats({DeviceType::cuda, 99}), DeviceError);
 }

@@ -23,14 +23,14 @@ TEST_CASE("Tensor::from and to_vector") {
   CHECK(x.shape() == Dims{2, 3});
   CHECK(x.strides() == Dims{3, 1});
   CHECK(x.dtype() == DType::float32);
-  CHECK(x.device() == cpu);
+  CHECK(x.device() == default_device());
   CHECK(x.rank() == 2);
   CHECK(x.numel() == 6);
   CHECK(x.is_contiguous());
   CHECK_FALSE(x.requires_grad());
   CHECK(x.to_vector<float>() == std::vector<float>{1, 2.5f, -3, 4, 5, 6});
   CHECK(x.to_vector<int32_t>() == std::vector<int32_t>{1, 2, -3, 4, 5, 6});
-  CHECK(x.data<float>()[1] == 2.5f);
+  if (x.device() == cpu) CHECK(x.data<float>()[1] == 2.5f);
   CHECK(reinterpret_cast<uintptr_t>(x.data()) % 64 == 0);
 
   CHECK(Tensor::from({7}, {}).item() == 7);
@@ -96,8 +96,7 @@ TEST_CASE("output checks its shape") {
   }
   REQUIRE_THROWS_AS((Dims{1, 1, 1, 1, 1, 1, 1, 1, 1}), ShapeError);
   REQUIRE_THROWS_WITH((Dims{1, 1, 1, 1, 1, 1, 1, 1, 1}), "a tensor has at most 8 dimensions");
-  REQUIRE_THROWS_WITH(output({1}, DType::float32, {DeviceType::cuda, 1}),
-                      Contains("device cuda:1: this build of Tutti has no such device"));
+  REQUIRE_THROWS_WITH(output({1}, DType::float32, {DeviceType::cuda, 99}), Contains("device cuda:99: "));
 }
 
 TEST_CASE("size, at and item") {

@@ -23,8 +23,8 @@ TEST_CASE("Module::to between forward and backward: the engine refuses a gradien
     const Tensor y = loss(layer, before);
     layer.to(after);
     const std::string text =
-        message(": the gradient of input 1 is ", before, " of shape [2, 3] on cpu, but the leaf has become ", after,
-                " of shape [2, 3] on cpu since");
+        message(": the gradient of input 1 is ", before, " of shape [2, 3] on ", default_device(),
+                ", but the leaf has become ", after, " of shape [2, 3] on ", default_device(), " since");
     REQUIRE_THROWS_WITH(y.backward({.retain_graph = true}), Contains("linear" + text));
     REQUIRE_THROWS_AS(y.backward({.create_graph = true}), AutogradError);
     REQUIRE_THROWS_AS(grad({y}, {layer.weight.tensor()}), AutogradError);

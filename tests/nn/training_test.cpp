@@ -1,6 +1,7 @@
 // A whole training program: the same weights, bit for bit, whatever the number of threads and whoever's region it runs
 // in.
 #include "support/engines.h"
+#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/autograd/node.h"
 #include "tutti/core/parallel.h"
@@ -66,6 +67,7 @@ std::vector<float> train(Classifier model) {
 
 TEST_CASE(
     "training: bit-identical weights with 1, 2 and 6 threads, either engine, and inside the caller's OpenMP region") {
+  const tutti_test::OnCpu here;
   for (const auto& attention : {nn::standard({.num_heads = 4}), nn::grouped({.groups = 4})}) {
     manual_seed(5);
     const Classifier start(attention);

@@ -13,6 +13,7 @@
 #include "tutti/core/parallel.h"
 #include "tutti/core/philox.h"
 #include "tutti/ops/arithmetic.h"
+#include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/reduce.h"
 #include "tutti/ops/shape.h"
@@ -101,27 +102,20 @@ Result reference(const Array& q, const Array& k, const Array& v, const Attention
 Tensor bool_mask(const Dims& shape) {
   const Tensor r = random_tensor(shape, DType::float64, 5, 0, 1);
   std::vector<double> v = r.to_vector<double>();
-  Output y = output(shape, DType::boolean, cpu);
+  std::vector<bool> seen;
   for (size_t i = 0; i < v.size(); ++i) {
     const int64_t query =
         shape.n < 2 || shape[shape.n - 2] == 1 ? 0 : static_cast<int64_t>(i) / shape[shape.n - 1] % shape[shape.n - 2];
-    y.data<bool>()[i] = v[i] > 0.33 && query != 1;
+    seen.push_back(v[i] > 0.33 && query != 1);
   }
-  return no_gradient(y);
+  return Tensor::from(seen, shape);
 }
 /// The same as numbers to add: some -inf.
 Tensor additive_mask(const Dims& shape, DType dtype) {
   const Array hidden(bool_mask(shape));
   Array r(random_tensor(shape, DType::float64, 6));
-  Output y = output(shape, dtype, cpu);
-  for (int64_t i = 0; i < r.numel(); ++i) {
-    const double value = hidden[i] != 0 ? static_cast<float>(r[i]) : -infinite;
-    if (dtype == DType::float64)
-      y.data<double>()[i] = value;
-    else
-      y.data<float>()[i] = static_cast<float>(value);
-  }
-  return no_gradient(y);
+  for (int64_t i = 0; i < r.numel(); ++i) r[i] = hidden[i] != 0 ? static_cast<float>(r[i]) : -infinite;
+  return to(Tensor::from(r.v, shape), dtype);
 }
 
 OpTest description(std::vector<std::vector<Dims>> shapes, const AttentionOptions& o) {
@@ -151,15 +145,7 @@ void compare(const Dims& q, const Dims& k, int64_t v_width, const AttentionOptio
   for_each_isa([&](const char* isa) {
     for (DType dtype : {DType::float32, DType::float64}) {
       INFO(isa << " " << tutti::name_of(dtype) << " q " << to_string(q) << " k " << to_string(k));
-      const auto tensor = [&](const Array& a) {
-        Output y = output(a.shape, dtype, cpu);
-        for (int64_t i = 0; i < a.numel(); ++i)
-          if (dtype == DType::float64)
-            y.data<double>()[i] = a[i];
-          else
-            y.data<float>()[i] = static_cast<float>(a[i]);
-        return no_gradient(y);
-      };
+      const auto tensor = [&](const Array& a) { return to(Tensor::from(a.v, a.shape), dtype); };
       Tensor tq = tensor(aq), tk = tensor(ak), tv = tensor(av);
       for (Tensor* t : {&tq, &tk, &tv}) t->requires_grad_();
       AttentionOptions options = o;
@@ -238,21 +224,12 @@ TEST_CASE("attention: a fully masked row gives zeros, and NaN behind a mask reac
           av(random_tensor({1, 1, T, D}, dtype, 3));
       std::vector<double> seen(static_cast<size_t>(T * T), 1);
       for (int64_t i = 0; i < T; ++i) seen[static_cast<size_t>(i * T + 2)] = seen[static_cast<size_t>(T + i)] = 0;
-      Output mask = output({T, T}, DType::boolean, cpu);
-      for (size_t i = 0; i < seen.size(); ++i) mask.data<bool>()[i] = seen[i] != 0;
-      const auto tensor = [&](const Array& a) {
-        Output y = output(a.shape, dtype, cpu);
-        for (int64_t i = 0; i < a.numel(); ++i)
-          if (dtype == DType::float64)
-            y.data<double>()[i] = a[i];
-          else
-            y.data<float>()[i] = static_cast<float>(a[i]);
-        return no_gradient(y).requires_grad_();
-      };
+      const Tensor mask = to(Tensor::from(seen, {T, T}), DType::boolean);
+      const auto tensor = [&](const Array& a) { return to(Tensor::from(a.v, a.shape), dtype).requires_grad_(); };
       const auto run = [&](double bad) {
         for (int64_t c = 0; c < D; ++c) aq[D + c] = ak[2 * D + c] = av[2 * D + c] = bad;
         const Tensor q = tensor(aq), k = tensor(ak), v = tensor(av);
-        const Tensor y = scaled_dot_product_attention(q, k, v, {.mask = Access::tensor(Access::handle(mask))});
+        const Tensor y = scaled_dot_product_attention(q, k, v, {.mask = mask});
         auto g = grad({y}, {q, k, v}, {full(y.shape(), 0.5, {.dtype = dtype})});
         g.push_back(y);
         return g;

@@ -89,7 +89,7 @@ TEST_CASE("to: conversions") {
   });
   const Tensor x = zeros({2});
   CHECK(to(x, DType::float32).impl() == x.impl());
-  CHECK(to(x, cpu).impl() == x.impl());
+  CHECK(to(x, x.device()).impl() == x.impl());
   Tensor w = ones({2}).requires_grad_();
   sum(to(w, DType::float64)).backward();
   CHECK(w.grad().dtype() == DType::float32);

@@ -16,7 +16,6 @@ struct Given {
   tutti::Tensor indices = tutti::arange(3), two = tutti::arange(2);
   tutti::Tensor flags = tutti::ones({2}, {.dtype = tutti::DType::boolean}), greater = tutti::gt(x, 0.0);
   tutti::Tensor leaf = tutti::zeros({2, 3}).requires_grad_();
-  tutti::Device gpu{tutti::DeviceType::cuda, 0};
 };
 
 struct Malformed {

@@ -6,7 +6,9 @@
 
 #include "tutti/autograd/with_grad.h"
 #include "tutti/backends/contract/kernel.h"
+#include "tutti/core/detail/host_copy.h"
 #include "tutti/core/error.h"
+#include "tutti/ops/copy.h"
 
 using namespace tutti;
 
@@ -27,7 +29,7 @@ double uniform(uint64_t seed, uint64_t i) {
 }
 
 Tensor from_values(const std::vector<double>& values, const Dims& shape, DType dtype) {
-  Output y = output(shape, dtype, cpu);
+  const Output y = output(shape, dtype, cpu);
   tutti::visit(dtype, [&]<class T>(T) {
     T* p = y.data<T>();
     for (double v : values) {
@@ -37,7 +39,7 @@ Tensor from_values(const std::vector<double>& values, const Dims& shape, DType d
         *p++ = static_cast<T>(v);
     }
   });
-  return no_gradient(y);
+  return placed(y, default_device());
 }
 
 struct Case {
@@ -76,9 +78,8 @@ Arrays arrays(const Tensors& x) {
   return list;
 }
 
-/// sum(op(x) * weights), in float64 on the CPU.
-double weighted(const Tensor& y, const std::vector<double>& weights) {
-  const auto v = y.to_vector<double>();
+/// sum(result * weights)
+double weighted(const std::vector<double>& v, const std::vector<double>& weights) {
   double s = 0;
   for (size_t i = 0; i < v.size(); ++i) s += v[i] * weights[i];
   return s;
@@ -103,22 +104,19 @@ void check_gradients(const Case& c) {
       check_close(again[i], Array(gradients[i]), c.dtype == DType::float64 ? 1e-12 : 1e-5);
   }
   // So is one of stride 0, as sum() gives.
-  Output one = output({}, c.dtype, cpu);
-  if (c.dtype == DType::float64)
-    *one.data<double>() = 0.5;
-  else
-    *one.data<float>() = 0.5f;
+  const Tensor one = from_values({0.5}, {}, c.dtype);
   Dims zero = y.shape();
   for (int i = 0; i < zero.n; ++i) zero[i] = 0;
-  const auto from_scalar =
-      grad({y}, wanted, {no_gradient(view(no_gradient(one), y.shape(), zero, 0))}, {.retain_graph = true});
+  const auto from_scalar = grad({y}, wanted, {no_gradient(view(one, y.shape(), zero, 0))}, {.retain_graph = true});
   const auto from_full = grad({y}, wanted, {from_values(std::vector<double>(weights.size(), 0.5), y.shape(), c.dtype)});
   for (size_t i = 0; i < wanted.size(); ++i) {
     INFO("output gradient of stride 0");
     check_close(from_scalar[i], Array(from_full[i]), c.dtype == DType::float64 ? 1e-12 : 1e-5);
   }
 
-  // Central differences in float64, whatever dtype the gradient is in.
+  // Central differences in float64, whatever dtype the gradient is in: of the operation, or on a device, where
+  // thousands of small launches take minutes, of its reference.
+  const bool of_reference = default_device() != cpu;
   Case exact{c.test, c.shapes, c.layout, DType::float64};
   const no_grad off;
   size_t which = 0;
@@ -128,6 +126,7 @@ void check_gradients(const Case& c) {
     REQUIRE(gradients[which].defined());
     REQUIRE(gradients[which].shape() == x[i].shape());
     Tensors moved = exact.inputs();
+    Arrays moved_arrays = arrays(moved);
     const Array base(moved[i]);
     Array numeric(base.shape);
     for (int64_t k = 0; k < base.numel(); ++k) {
@@ -135,8 +134,13 @@ void check_gradients(const Case& c) {
       for (int side = 0; side < 2; ++side) {
         Array shifted = base;
         shifted[k] += (side ? -1 : 1) * c.test.step;
+        if (of_reference) {
+          moved_arrays[i] = shifted;
+          values[side] = weighted(c.test.reference(moved_arrays).v, weights);
+          continue;
+        }
         moved[i] = from_values(shifted.v, base.shape, DType::float64);
-        values[side] = weighted(c.test.op(moved), weights);
+        values[side] = weighted(c.test.op(moved).to_vector<double>(), weights);
       }
       numeric[k] = (values[0] - values[1]) / (2 * c.test.step);
     }
@@ -254,6 +258,7 @@ void check_identical(const Tensor& a, const Tensor& b) {
 }
 
 void for_each_isa(const std::function<void(const char*)>& body) {
+  if (default_device() != cpu) return body(to_string(default_device()).c_str());
   const int best = isa::level();
   for (int i = 0; i < static_cast<int>(isa::names.size()); ++i) {
     const char* name = isa::names[static_cast<size_t>(i)];

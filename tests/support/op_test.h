@@ -1,5 +1,6 @@
 // op_test: one description of an operation drives its comparison with a plain float64 reference, its gradient against
-// central differences, over every instruction set of this CPU x layouts x dtypes.
+// central differences, over every instruction set of this CPU (or on the default device, if that is another) x layouts
+// x dtypes.
 #pragma once
 #include <functional>
 #include <string>
@@ -59,7 +60,7 @@ void check_close(const tutti::Tensor& got, const Array& want, double tolerance);
 void check_identical(const tutti::Tensor& a, const tutti::Tensor& b);
 
 /// Calls body once per instruction set that this CPU has, with it forced; restores the best. The missing ones are
-/// reported by a WARN as skipped.
+/// reported by a WARN as skipped. If the default device is not the CPU, once, with the device's name.
 void for_each_isa(const std::function<void(const char* name)>& body);
 
 }  // namespace tutti_test

@@ -16,7 +16,7 @@ namespace comparison {
 namespace {
 
 struct Options {
-  std::string results = "claims-results", report, commit = "unknown";
+  std::string results, report, commit = "unknown";
   std::vector<std::string> only;
   bool quick = false, list = false, plan = false;
   int workers = 0;
@@ -75,7 +75,7 @@ void print_plan(Lab& lab, const std::vector<Claim>& claims, int workers) {
   missing("all");
 }
 
-int run(const Options& o) {
+int run(Options& o) {
   const std::vector<Claim> claims = chosen(o);
   if (o.list) {
     for (const Claim& claim : claims) fmt::print("C{:<3}{}\n    {}\n", claim.number, claim.text, claim.test);
@@ -88,7 +88,9 @@ int run(const Options& o) {
     examples::check_writable(o.report + "/REPORT.md");
   }
   examples::apply(o.program);
-  const int threads = tutti::num_threads(), workers = o.workers > 0 ? o.workers : threads;
+  const bool on_cpu = tutti::default_device() == tutti::cpu;
+  if (o.results.empty()) o.results = on_cpu ? "claims-results" : "claims-results-cuda";  // they are not the same
+  const int threads = tutti::num_threads(), workers = !on_cpu ? 1 : o.workers > 0 ? o.workers : threads;
   const std::string machine = processor() + "; " + examples::environment();
   // From here on this process works alone: its children are forked, and a pool of threads would not survive that.
   tutti::set_num_threads(1);
@@ -131,8 +133,10 @@ std::function<int()> add_claims(CLI::App& command) {
   command.add_flag("--list", o->list, "Print the claims and how each is tested, and run nothing");
   command.add_flag("--plan", o->plan, "Print what is still missing and about how long it takes, and run nothing");
   command.add_flag("--quick", o->quick, "About a third of the seeds; verdicts say 'below protocol'");
-  command.add_option("--results", o->results, "Folder in which results are kept; a run continues from what is there")
-      ->capture_default_str();
+  command.add_option(
+      "--results", o->results,
+      "Folder in which results are kept; a run continues from what is there. claims-results unless given, "
+      "or claims-results-cuda with that device");
   command.add_option("--report", o->report, "Folder to write REPORT.md, REPORT.html and figures/ to (all claims only)");
   command.add_option("--commit", o->commit, "The program's commit, for the results and the report")
       ->capture_default_str();

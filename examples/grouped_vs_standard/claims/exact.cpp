@@ -15,7 +15,7 @@ Tensor normal_numbers(const Dims& shape, DType dtype, uint64_t seed) {
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  const Tensor x = contiguous(a.detach()), y = contiguous(b.detach());
+  const Tensor x = to(contiguous(a.detach()), cpu), y = to(contiguous(b.detach()), cpu);
   return std::memcmp(x.data(), y.data(), static_cast<size_t>(x.numel()) * size_of(x.dtype())) == 0;
 }
 

@@ -37,8 +37,9 @@ StepBytes step_bytes(Lab& lab, const Setting& setting) {
 }
 
 double resident_bytes(Lab& lab, Match match, bool grouped, int64_t layers) {
-  const std::string arguments = fmt::format("--arm {} --match {} --layers {} --threads 1",
-                                            grouped ? "grouped" : "standard", name_of(match), layers);
+  std::string arguments = fmt::format("--arm {} --match {} --layers {} --threads 1", grouped ? "grouped" : "standard",
+                                      name_of(match), layers);
+  if (default_device() != cpu) arguments += " --device " + to_string(default_device());
   const auto work = [=] { return json{{"bytes", measure_memory_apart(arguments).rss_bytes}}; };
   return number(lab.measure("resident bytes", arguments, work), "bytes");
 }
@@ -52,12 +53,14 @@ LayerCost layer_cost(Lab& lab, const examples::AttentionChoice& attention, int64
         const Tensor x = randn({1, tokens, width}).requires_grad_();
         const auto pass = [&] { sum(std::visit([&](auto& l) -> Tensor { return l(x); }, layer)).backward(); };
         pass();
+        synchronize(default_device());
         const auto before = memory::stats().current;
         memory::reset_peak();
         double best = 1e30;
         for (int i = 0; i < 3; ++i) {
           const auto start = std::chrono::steady_clock::now();
           pass();
+          synchronize(default_device());  // a GPU is done later than the calls
           best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
         }
         return json{{"bytes", memory::stats().peak - before}, {"seconds", best}};

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "tutti/core/device.h"
 #include "tutti/core/error.h"
 
 namespace comparison {
@@ -57,10 +58,28 @@ class Board {
   _exit(0);  // no destructors: they are the parent's
 }
 
+std::vector<int64_t> run_here(int64_t n, const std::function<void(int64_t)>& work,
+                              const std::function<void(const std::vector<bool>&)>& done) {
+  std::vector<bool> finished(static_cast<size_t>(n), false);
+  std::vector<int64_t> failed;
+  for (int64_t i = 0; i < n; ++i) {
+    try {
+      work(i);
+      finished[static_cast<size_t>(i)] = true;
+    } catch (const std::exception& e) {
+      fmt::print(stderr, "{}\n", e.what());
+      failed.push_back(i);
+    }
+    done(finished);
+  }
+  return failed;
+}
+
 }  // namespace
 
 std::vector<int64_t> run_in_processes(int64_t n, int workers, const std::function<void(int64_t)>& work,
                                       const std::function<void(const std::vector<bool>&)>& done) {
+  if (tutti::default_device() != tutti::cpu) return run_here(n, work, done);
   const Board board(n);
   std::fflush(nullptr);
   const pid_t parent = getpid();

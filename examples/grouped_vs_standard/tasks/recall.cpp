@@ -5,6 +5,7 @@
 #include "grouped_vs_standard/tasks/draws.h"
 #include "grouped_vs_standard/tasks/options.h"
 #include "tutti/core/error.h"
+#include "tutti/ops/copy.h"
 #include "tutti/ops/shape.h"
 
 namespace comparison {
@@ -45,7 +46,7 @@ Split generate(RandomKey key, int64_t length, int64_t n) {
 }
 
 Tensor sequences(const Tensor& compact, int64_t length) {
-  const Tensor dense = contiguous(compact);
+  const Tensor dense = to(contiguous(compact), cpu);
   const auto* x = dense.data<int32_t>();
   const int64_t n = dense.size(0);
   std::vector<int64_t> tokens(static_cast<size_t>(n * length));
@@ -54,7 +55,7 @@ Tensor sequences(const Tensor& compact, int64_t length) {
     sequence[0] = x[0];
     for (int64_t p = 0; p < recall_pairs; ++p) sequence[x[1 + 2 * p]] = x[2 + 2 * p];
   }
-  return Tensor::from(tokens, {n, length});
+  return Tensor::from(tokens, {n, length}, compact.device());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "grouped_vs_standard/tasks/draws.h"
 #include "grouped_vs_standard/tasks/options.h"
 #include "tutti/core/error.h"
+#include "tutti/ops/copy.h"
 #include "tutti/ops/shape.h"
 
 namespace comparison {
@@ -93,7 +94,7 @@ Split generate(RandomKey key, Sorts sorts, int64_t images) {
 
 /// Question and drawn image [B, 1 + n^2, 3 p^2 + 12]. beside: the question in every token.
 Tensor drawn(const Tensor& compact, int64_t p, bool beside) {
-  const Tensor dense = contiguous(compact);
+  const Tensor dense = to(contiguous(compact), cpu);
   const auto* x = dense.data<uint8_t>();
   const int64_t batch = dense.size(0), n = (side + p - 1) / p, inputs = 3 * p * p + codes, tokens = 1 + n * n;
   std::vector<float> y(static_cast<size_t>(batch * tokens * inputs));
@@ -113,12 +114,12 @@ Tensor drawn(const Tensor& compact, int64_t p, bool beside) {
           for (size_t k = 0; k < 3; ++k) pixel[k] = 1 - static_cast<float>(colours[o][k]) / 255;
         }
   }
-  return Tensor::from(y, {batch, tokens, inputs});
+  return Tensor::from(y, {batch, tokens, inputs}, compact.device());
 }
 
 /// Question and described objects [B, 1 + 6, 10 + 12]. beside: the question in every token.
 Tensor described(const Tensor& compact, bool beside) {
-  const Tensor dense = contiguous(compact);
+  const Tensor dense = to(contiguous(compact), cpu);
   const auto* x = dense.data<uint8_t>();
   const int64_t batch = dense.size(0), tokens = 1 + objects, inputs = description + codes;
   std::vector<float> y(static_cast<size_t>(batch * tokens * inputs));
@@ -136,7 +137,7 @@ Tensor described(const Tensor& compact, bool beside) {
       for (int64_t k = 0; k < 2; ++k) token[objects + 2 + k] = (static_cast<float>(x[3 * o + k]) - middle) / spread;
     }
   }
-  return Tensor::from(y, {batch, tokens, inputs});
+  return Tensor::from(y, {batch, tokens, inputs}, compact.device());
 }
 
 /// The questions that a variant keeps, and in which form its tokens are.

@@ -105,8 +105,8 @@ TEST_CASE("fashion: augmentation moves and mirrors training images only", "[fash
   REQUIRE(fingerprint(slice(moved, 0, 0, 100)) != fingerprint(task.tokens_of(slice(x, 0, 0, 100), true)));
   // Each is its image mirrored or not, shifted by -2 .. 2 both ways: some shift of it agrees on all pixels that stay.
   int mirrored = 0, unexplained = 0;
-  const auto* from = plain.data<float>();
-  const auto* to = moved.data<float>();
+  const auto before = plain.to_vector<float>(), after = moved.to_vector<float>();
+  const float *from = before.data(), *to = after.data();
   for (int64_t i = 0; i < 200; ++i, from += 784, to += 784) {
     const auto explained = [&](bool mirror) {
       for (int64_t dy = -2; dy <= 2; ++dy)

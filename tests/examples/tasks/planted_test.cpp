@@ -51,8 +51,9 @@ TEST_CASE("planted: the asked code is one item's, and its value is the label", "
     const Sample sample = task.sample(3);
     for (const Split& part : {sample.train, sample.test}) {
       REQUIRE(part.x.shape() == tutti::Dims{part.y.size(0), 9, 60});
-      const auto* x = part.x.data<float>();
-      const auto* y = part.y.data<int64_t>();
+      const tutti::Tensor inputs = to(part.x, tutti::cpu), labels = to(part.y, tutti::cpu);
+      const auto* x = inputs.data<float>();
+      const auto* y = labels.data<int64_t>();
       int wrong = 0;
       for (int64_t i = 0; i < part.y.size(0); ++i) {
         const View v{x + i * 540};
@@ -84,8 +85,9 @@ TEST_CASE("planted: the variants differ by the shifts alone", "[planted]") {
 
   // For a layer that sees all channels alike "in" and "across_v" are one task: with the values of block b in block
   // b + 1, the label of across_v is the label of "in".
-  const auto* x = in.x.data<float>();
-  const auto* y = across_v.y.data<int64_t>();
+  const tutti::Tensor inputs = to(in.x, tutti::cpu), labels = to(across_v.y, tutti::cpu);
+  const auto* x = inputs.data<float>();
+  const auto* y = labels.data<int64_t>();
   int wrong = 0;
   for (int64_t i = 0; i < in.y.size(0); ++i) {
     std::array<float, 540> moved{};
@@ -103,8 +105,9 @@ TEST_CASE("planted: the variants differ by the shifts alone", "[planted]") {
 
 TEST_CASE("planted: fair bits, fair labels, and the majority of the values", "[planted]") {
   const Split test = task_of("in").sample(1).test;
-  const auto* x = test.x.data<float>();
-  const auto* y = test.y.data<int64_t>();
+  const tutti::Tensor inputs = to(test.x, tutti::cpu), labels = to(test.y, tutti::cpu);
+  const auto* x = inputs.data<float>();
+  const auto* y = labels.data<int64_t>();
   const int64_t n = test.y.size(0);
   std::array<double, 540> sum{};
   double ones = 0, majority = 0;

@@ -7,6 +7,7 @@
 
 #include "grouped_vs_standard/tasks/fingerprint.h"
 #include "support/catch.h"
+#include "tutti/ops/copy.h"
 
 using namespace comparison;
 
@@ -17,7 +18,7 @@ TEST_CASE("recall: the question's key is there once, and the label is its value"
     REQUIRE(task.symbols == 289);
     REQUIRE(task.classes == 8);
     const Split s = task.sample(1).train;
-    const tutti::Tensor tokens = task.tokens_of(s.x, true);
+    const tutti::Tensor tokens = to(task.tokens_of(s.x, true), tutti::cpu);
     REQUIRE(tokens.shape() == tutti::Dims{200, length});
     const auto* x = tokens.data<int64_t>();
     const auto y = s.y.to_vector<int64_t>();
@@ -43,7 +44,7 @@ TEST_CASE("recall: the question's key is there once, and the label is its value"
 TEST_CASE("recall: values are even, and the answer lies anywhere", "[recall]") {
   const Task& task = *make_task({.name = "recall", .length = 256});
   const Split s = task.sample(1).test;
-  const tutti::Tensor tokens = task.tokens_of(s.x, false);
+  const tutti::Tensor tokens = to(task.tokens_of(s.x, false), tutti::cpu);
   const auto* x = tokens.data<int64_t>();
   std::array<int, 8> values{};
   std::array<int, 4> quarters{};

@@ -52,7 +52,7 @@ TEST_CASE("sort_of_clevr: the answers follow from the drawn image", "[sort_of_cl
     REQUIRE(task.tokens == 1 + n * n);
     REQUIRE(task.inputs == 3 * p * p + 12);
     const Split s = task.sample(1).train;
-    const Tensor tokens = task.tokens_of(s.x, true);
+    const Tensor tokens = to(task.tokens_of(s.x, true), cpu);
     REQUIRE(tokens.shape() == Dims{1200, task.tokens, task.inputs});
     const auto labels = s.y.to_vector<int64_t>();
     int read = 0;
@@ -175,7 +175,7 @@ TEST_CASE("sort_of_clevr: objects described instead of drawn", "[sort_of_clevr]"
     const Split drawn = make_task({.name = "sort_of_clevr", .variant = sort, .train = 500})->sample(1).train;
     REQUIRE(fingerprint(split.x) == fingerprint(drawn.x));
     REQUIRE(fingerprint(split.y) == fingerprint(drawn.y));
-    const Tensor tokens = task.tokens_of(split.x, true);
+    const Tensor tokens = to(task.tokens_of(split.x, true), cpu);
     REQUIRE(tokens.shape() == Dims{500, 7, 22});
     REQUIRE(task.inputs == 22);
     REQUIRE(task.first_part == 10);
