@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tutti/backends/contract/view.h"
+#include "tutti/backends/cuda/capture.h"
 #include "tutti/backends/cuda/runtime.h"
 #include "tutti/core/cuda_check.h"
 
@@ -54,7 +55,7 @@ Check begin_check(const char* op, const char* what, int64_t limit) {
 
 void end_check() {
   here().pending = true;
-  if (cuda_checks_at_once()) wait();
+  if (cuda_checks_at_once() && !captured().stream) wait();
 }
 
 bool fetch_complaint(Complaint* complaint) {

@@ -5,22 +5,20 @@
 #include "emulator.h"
 #include "support/catch.h"
 #include "tutti/core/backend.h"
-#include "tutti/core/cuda_graph.h"
-#include "tutti/core/error.h"
-#include "tutti/nn/optim/adam.h"
-#include "tutti/nn/optim/clip.h"
-#include "tutti/nn/optim/sgd.h"
-#include "tutti/ops/arithmetic.h"
-#include "tutti/ops/copy.h"
-#include "tutti/ops/create.h"
-#include "tutti/ops/random.h"
-#include "tutti/ops/shape.h"
+#include "tutti/tutti.h"
 
 using namespace tutti;
 
 namespace {
 
 const Device gpu = Device::cuda();
+
+/// Errors come when the host waits, as they do outside of tests.
+struct Later {
+  Later() { cuda_check_at_once(false); }
+  ~Later() { cuda_check_at_once(true); }
+};
+
 const std::vector<Dims> shapes = {{1}, {31}, {33}, {64, 3}, {97}, {70, 71}, {40000}};  // the last: beyond one round
 
 /// y = 3 w^2 for each weight, and the gradient where that of y is 0.5.
@@ -68,6 +66,7 @@ void check_equal(const Model& a, const Model& b) {
 }  // namespace
 
 TEST_CASE("cuda step: clipping and a step wait for nothing and are four launches and one") {
+  const Later errors;
   const Model model(gpu);
   optim::AdamW optimizer(model.weights, {.lr = 0.01});
   const auto step = [&] {
@@ -133,6 +132,7 @@ TEST_CASE("cuda step: several dtypes in one list, with a norm beyond the range o
 }
 
 TEST_CASE("cuda step: a gradient that is not finite is named after the next wait, and the gradients are untouched") {
+  const Later errors;
   const Model model(gpu);
   model.backward();
   const Tensor bad = full({70, 71}, 2, {.device = gpu});
@@ -148,9 +148,14 @@ TEST_CASE("cuda step: a gradient that is not finite is named after the next wait
   REQUIRE_THROWS_AS(static_cast<double>(norm), ValueError);
   optim::clip_grad_value(model.weights, 1);
   CHECK(bad.at({69, 3}) == 1);
+  fill_(bad, std::numeric_limits<double>::quiet_NaN());
+  cuda_check_at_once(true);
+  REQUIRE_THROWS_WITH(optim::clip_grad_value(model.weights, 1),
+                      "clip_grad_value: the gradient of parameter 5 of shape [70, 71] is NaN at [0, 0]");
 }
 
 TEST_CASE("cuda graph: a recorded step goes on as the step itself would") {
+  const Later errors;
   const Model eager(gpu), recorded(gpu);
   const auto run = [](const Model& m, optim::Optimizer& optimizer) {
     optimizer.zero_grad();
@@ -181,7 +186,58 @@ TEST_CASE("cuda graph: a recorded step goes on as the step itself would") {
   check_equal(eager, recorded);
 }
 
+TEST_CASE("cuda graph: a module, its loss, and batches that change") {
+  const Later errors;
+  const Device before = default_device();
+  set_default_device(gpu);
+  const auto run = [](bool record) {
+    manual_seed(3);
+    struct Net : nn::Callable<Net> {
+      nn::TransformerBlock block{{.embed_dim = 16, .attention = nn::grouped({.num_heads = 2, .groups = 2})}};
+      nn::Linear head{{.in = 16, .out = 5}};
+      void children(nn::Visitor& visit) override {
+        visit("block", block);
+        visit("head", head);
+      }
+      Tensor forward(const Tensor& x) { return head(mean(block(x), 1)); }
+    } net;
+    optim::AdamW optimizer(net.parameters(), {.lr = 0.01});
+    const Tensor x = randn({4, 7, 16}), y = zeros({4}, {.dtype = DType::int64});
+    std::vector<Tensor> inputs, labels;
+    for (int i = 0; i < 3; ++i) {
+      inputs.push_back(randn({4, 7, 16}));
+      labels.push_back(randint(0, 5, {4}));
+    }
+    Tensor loss;
+    const auto step = [&] {
+      loss = cross_entropy(net(x), y);
+      optimizer.zero_grad();
+      loss.backward();
+      optim::clip_grad_norm(net.parameters(), 1);
+      optimizer.step();
+    };
+    std::unique_ptr<CudaGraph> graph;
+    if (record)
+      graph = std::make_unique<CudaGraph>(step, gpu);
+    else
+      for (int i = 0; i < CudaGraphOptions{}.warm_up; ++i) step();
+    std::vector<double> losses;
+    for (int i = 0; i < 3; ++i) {
+      copy_(x, inputs[static_cast<size_t>(i)]);
+      copy_(y, labels[static_cast<size_t>(i)]);
+      graph ? graph->replay() : step();
+      losses.push_back(loss.item());
+    }
+    return losses;
+  };
+  const auto eager = run(false), replayed = run(true);
+  set_default_device(before);
+  CHECK(eager == replayed);
+  CHECK(eager[0] != eager[1]);
+}
+
 TEST_CASE("cuda graph: what cannot be repeated is refused") {
+  const Later errors;
   const Model model(gpu);
   const auto wait = [&] { (void)model.weights[0].item(); };
   REQUIRE_THROWS_WITH(CudaGraph(wait, gpu),
