@@ -11,7 +11,6 @@
 #include "emulator.h"
 #endif
 
-
 namespace tutti {
 namespace {
 
