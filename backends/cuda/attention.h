@@ -124,10 +124,15 @@ __device__ inline int64_t mask_start(const AttentionProblem& a, int64_t b, int64
 __device__ inline uint64_t word_index(const AttentionProblem& a, int64_t b, int64_t h, int64_t i, int64_t j) {
   return static_cast<uint64_t>(((b * a.q.heads + h) * a.q.tokens + i) * a.k.tokens + j);
 }
+/// What a weight that dropout keeps is multiplied by.
+template <class C>
+__device__ C kept_factor(const AttentionProblem& a) {
+  return a.dropout < 1 ? static_cast<C>(1 / (1 - a.dropout)) : C(0);
+}
 /// The factors of n <= 4 weights, from word `first` on: 0 where dropped, else 1 / (1 - p).
 template <int n, class C>
 __device__ void drop_factors(const AttentionProblem& a, uint64_t first, C (&factor)[n]) {
-  const C kept = a.dropout < 1 ? static_cast<C>(1 / (1 - a.dropout)) : C(0);
+  const C kept = kept_factor<C>(a);
   const unsigned skip = first % 4;
   Philox4 words = philox(a.key, first / 4);
   if (skip != 0) {

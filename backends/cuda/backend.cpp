@@ -11,8 +11,6 @@
 #include "emulator.h"
 #endif
 
-#include "tutti/backends/contract/kernel.h"
-
 namespace tutti {
 namespace {
 
@@ -110,17 +108,4 @@ const Backend cuda_backend{.name = "cuda",
                            .arrive = cuda::arrive,
                            .recorder = &graphs};
 
-namespace detail {
-DeviceOpen::DeviceOpen() {
-  cuda::wait();
-#ifdef TUTTI_CUDA_EMULATED
-  open = new emulator::HostAccess;
-#endif
-}
-DeviceOpen::~DeviceOpen() {
-#ifdef TUTTI_CUDA_EMULATED
-  delete static_cast<emulator::HostAccess*>(open);
-#endif
-}
-}  // namespace detail
 }  // namespace tutti

@@ -5,6 +5,7 @@
 
 #include "tutti/autograd/anomaly.h"
 #include "tutti/autograd/with_grad.h"
+#include "tutti/core/cuda_check.h"
 #include "tutti/core/cuda_graph.h"
 #include "tutti/core/error.h"
 #include "tutti/nn/optim/detail/device_limits.h"
@@ -97,6 +98,8 @@ void launch(Gradients& g, F&& run) {
       const std::lock_guard again(shared.mutex);
       shared.again(call, names);
     });
+  else if (cuda_checks_at_once())
+    synchronize(g.slots.device());
 }
 
 /// Everything that depends on the norm is decided on the device.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/devices.h"
 #include "support/op_test.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/create.h"
@@ -21,7 +22,7 @@ TEST_CASE("uniform_ stays below high and not below low, whatever it is rounded t
   for (const DType t : floats)
     for (const auto& [low, high] : ranges) {
       INFO(name_of(t) << " [" << low << ", " << high << ")");
-      const Tensor x = zeros({200000}, {.dtype = t});
+      const Tensor x = zeros({sized(200000, 20000)}, {.dtype = t});
       Generator g(3);
       nn::init::uniform_(x, low, high, g);
       const auto v = x.to_vector<double>();

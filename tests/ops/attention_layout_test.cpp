@@ -3,6 +3,7 @@
 #include <ctime>
 #include <limits>
 
+#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/autograd/gradcheck.h"
 #include "tutti/autograd/node.h"
@@ -161,7 +162,8 @@ TEST_CASE("attention layout: every thread count gives the same bits") {
 }
 
 TEST_CASE("attention layout: the time falls with the blocks and with the window") {
-  const int64_t T = default_device() == cpu ? 2048 : 1024, n = T / 64;
+  const tutti_test::OnCpu here;
+  const int64_t T = 2048, n = T / 64;
   const Dims s{1, 1, T, 32};
   const auto seconds = [&](const AttentionOptions& options) {  // of all threads; the best of three
     double best = std::numeric_limits<double>::infinity();

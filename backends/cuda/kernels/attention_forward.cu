@@ -96,7 +96,7 @@ __device__ void attend(const AttentionProblem& a, const Heads& y, C* log_sums, i
 }
 
 template <class T, int N>
-__global__ void __launch_bounds__(tile_threads<compute_t<T>>)
+__global__ void __launch_bounds__(tile_threads<compute_t<T>>, N < 4 ? 3 : 2)
     forward_kernel(AttentionProblem a, Heads y, compute_t<T>* log_sums, int64_t tiles, int64_t parts, int64_t items) {
   SHARED_DYN(compute_t<T>, memory);
   for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {

@@ -32,10 +32,6 @@ __device__ Place place_of(const Job& job, int64_t at) {
   return {static_cast<int>(first + in_band % rows), static_cast<int>(in_band / rows)};
 }
 
-/// Whether tiles of this size may go from one product of a sum to the next. (The largest have no registers left for it.)
-template <int per_thread>
-inline constexpr bool sums_many = per_thread < 8;
-
 /// sum = a part of the tile at `place`: steps `step` to `end`.
 template <class T, int per_thread>
 __device__ void sum_steps(const Job& job, Place place, int64_t matrix, int step, int end, int down, int across,
@@ -68,11 +64,9 @@ __device__ void sum_steps(const Job& job, Place place, int64_t matrix, int step,
     const bool more = ++step < end;
     if (more) {
       inner += Shape::depth;
-      if constexpr (sums_many<per_thread>) {
-        if (inner >= p.a.cols) {
-          inner = 0;
-          go_to(step / job.steps_of_sum);
-        }
+      if (inner >= p.a.cols) {
+        inner = 0;
+        go_to(step / job.steps_of_sum);
       }
       a.load(job.a, inner);  // on its way while the step before is computed
       b.load(job.b, inner);
@@ -131,8 +125,9 @@ __device__ void write_tile(const Job& job, const Target<T>& to, Place place, int
   }
 }
 
+/// Two blocks on a multiprocessor; of the largest tiles, one: their sums alone are 64 registers of a thread.
 template <class T, int per_thread>
-__global__ void __launch_bounds__(256, 2) product_kernel(Job job) {
+__global__ void __launch_bounds__(256, per_thread < 8 ? 2 : 1) product_kernel(Job job) {
   const SimpleProduct& p = job.p;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;  // a warp is 4 x 8 threads: few banks for either operand
   const int down = warp / 2 * 4 + lane / 8, across = warp % 2 * 8 + lane % 8;
@@ -145,12 +140,19 @@ __global__ void __launch_bounds__(256, 2) product_kernel(Job job) {
     if (begin < end) sum_steps<T, per_thread>(job, place_of(job, at % tiles), matrix, begin, end, down, across, sum);
     Target<T> to;
     if (job.parts > 1) {
-      to = {static_cast<T*>(job.partial) + (part * p.matrices + matrix) * p.c.rows * p.c.cols, p.c.cols, 1, nullptr,
-            false, job.c_packs};
+      to = {static_cast<T*>(job.partial) + (part * p.matrices + matrix) * p.c.rows * p.c.cols,
+            p.c.cols,
+            1,
+            nullptr,
+            false,
+            job.c_packs};
     } else {
-      to = {static_cast<T*>(p.c.data) + offset_at(p.kept.shape, p.kept.c, matrix), p.c.row_stride, p.c.col_stride,
+      to = {static_cast<T*>(p.c.data) + offset_at(p.kept.shape, p.kept.c, matrix),
+            p.c.row_stride,
+            p.c.col_stride,
             p.bias ? static_cast<const T*>(p.bias) + offset_at(p.kept.shape, p.kept.bias, matrix) : nullptr,
-            p.accumulate, job.c_packs};
+            p.accumulate,
+            job.c_packs};
     }
     write_tile<T, per_thread>(job, to, place_of(job, at % tiles), down, across, sum);
   }
@@ -166,8 +168,8 @@ __global__ void add_parts(Job job) {
     const T* const from = static_cast<const T*>(job.partial) + at;
     T sum = from[0];
     for (int64_t i = 1; i < job.parts; ++i) sum += from[i * all];
-    T& c = static_cast<T*>(p.c.data)[offset_at(p.kept.shape, p.kept.c, matrix) + row * p.c.row_stride +
-                                     col * p.c.col_stride];
+    T& c = static_cast<T*>(
+        p.c.data)[offset_at(p.kept.shape, p.kept.c, matrix) + row * p.c.row_stride + col * p.c.col_stride];
     if (p.bias) sum += static_cast<const T*>(p.bias)[offset_at(p.kept.shape, p.kept.bias, matrix) + col];
     c = p.accumulate ? c + sum : sum;
   }
@@ -235,7 +237,7 @@ void by_tiles(const SimpleProduct& p) {
            parts_of(p.c.rows, side) * parts_of(p.c.cols, side) * p.matrices >= enough_tiles;
   };
   if constexpr (sizeof(T) == 4)
-    if (fits(128) && p.sums == 1) return by_tiles<T, 8>(p);
+    if (fits(128)) return by_tiles<T, 8>(p);
   if (fits(64) || (p.c.rows > 64 && p.c.cols > 64)) return by_tiles<T, 4>(p);
   by_tiles<T, 2>(p);
 }
