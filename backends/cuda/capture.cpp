@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "tutti/backends/cuda/complaint.h"
 #include "tutti/backends/cuda/runtime.h"
 #include "tutti/backends/cuda/select.h"
 #include "tutti/core/error.h"
@@ -29,6 +30,7 @@ Capture leave() {
 
 void begin_capture(int index) {
   const Selected there(index);
+  prepare_checks();
   wait();  // so that nothing before the capture still uses memory that it is given
   Capture capture;
   capture.device = index;
@@ -69,6 +71,7 @@ void discard_capture(int index) {
 void replay(int index, void* graph) {
   const Selected there(index);
   check(cudaGraphLaunch(static_cast<Graph*>(graph)->work, stream()), "cudaGraphLaunch");
+  end_replay();
 }
 
 void drop(int index, void* graph) {

@@ -28,7 +28,7 @@ PerDevice& here() {
 }
 
 void clear(Complaint* complaint) {
-  check(cudaMemsetAsync(complaint, 0, sizeof(Complaint), stream()), "cudaMemsetAsync");
+  check(cudaMemsetAsync(complaint, 0, sizeof(Complaint), main_stream()), "cudaMemsetAsync");
 }
 
 /// A copy of the name that lives for ever: the operation may be over when its complaint is read.
@@ -44,16 +44,28 @@ const char* text(unsigned long long address) { return reinterpret_cast<const cha
 
 }  // namespace
 
-Check begin_check(const char* op, const char* what, int64_t limit) {
+void prepare_checks() {
   PerDevice& d = here();
   std::call_once(d.once, [&] {
     check(cudaMalloc(reinterpret_cast<void**>(&d.complaint), sizeof(Complaint)), "cudaMalloc");
     clear(d.complaint);
   });
+}
+
+Check begin_check(const char* op, const char* what, int64_t limit) {
+  prepare_checks();
+  PerDevice& d = here();
   return {d.complaint, ++d.checks, kept(op), what, limit};
 }
 
 void end_check() {
+  if (captured().stream) return;  // nothing runs yet
+  here().pending = true;
+  if (cuda_checks_at_once()) wait();
+}
+
+void end_replay() {
+  if (here().checks == 0) return;
   here().pending = true;
   if (cuda_checks_at_once() && !captured().stream) wait();
 }

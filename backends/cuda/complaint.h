@@ -27,6 +27,10 @@ struct Check {
 Check begin_check(const char* op, const char* what, int64_t limit);
 void end_check();
 
+// For graphs (capture.h), whose replays check too: what must be done before one is recorded, and after each replay.
+void prepare_checks();
+void end_replay();
+
 /// Whether there has been a check since the last call: then *complaint is on its way and the stream must be waited for.
 bool fetch_complaint(Complaint* complaint);
 /// IndexError if there is one, with the text that the CPU has; the device's is forgotten.

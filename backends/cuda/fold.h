@@ -99,7 +99,7 @@ __device__ bool fold_in_block(const Op& op, Acc& acc, bool across, int groups) {
 
 /// T's elements are loaded in packs of V, of which R == V belong to neighbouring results, or R == 1 to the same.
 template <class T, class Op, int V, int R>
-__global__ void __launch_bounds__(fold_threads) fold_kernel(Fold x, Op op, FoldPlan plan, typename Op::Acc* parts) {
+__global__ void fold_kernel(Fold x, Op op, FoldPlan plan, typename Op::Acc* parts) {
   using C = compute_t<T>;
   using P = Pack<T, V>;
   constexpr int step = V / R;  // elements of a result that a pack has

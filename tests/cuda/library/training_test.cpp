@@ -60,9 +60,8 @@ struct Training {
 };
 
 Training small(Device device, bool grouped, double dropout) {
-  return Training(device,
-                  grouped ? nn::grouped({.num_heads = 4, .groups = 4}) : nn::standard({.num_heads = 4}), dropout, 3, 7,
-                  32);
+  return Training(device, grouped ? nn::grouped({.num_heads = 4, .groups = 4}) : nn::standard({.num_heads = 4}),
+                  dropout, 3, 7, 32);
 }
 
 struct DefaultDevice {  // of what the models make for themselves
@@ -99,8 +98,11 @@ TEST_CASE("cuda training: runs repeat bit for bit, whatever the order of threads
   };
   const auto want = run();
   using emulator::Order;
-  for (const auto& [order, seed] : {std::pair{Order::forward, 1}, {Order::reverse, 1}, {Order::random, 1},
-                                    {Order::random, 2}, {Order::random, 3}}) {
+  for (const auto& [order, seed] : {std::pair{Order::forward, 1},
+                                    {Order::reverse, 1},
+                                    {Order::random, 1},
+                                    {Order::random, 2},
+                                    {Order::random, 3}}) {
     config.order = order;
     config.seed = static_cast<uint64_t>(seed);
     INFO("order " << static_cast<int>(order) << " " << seed);
@@ -115,6 +117,8 @@ TEST_CASE("cuda training: runs repeat bit for bit, whatever the order of threads
 
 TEST_CASE("cuda training: a step waits for nothing, and launches few kernels") {
   const DefaultDevice here(cpu);
+  const bool at_once = cuda_checks_at_once();
+  cuda_check_at_once(false);  // as in programs
   for (const bool grouped : {false, true}) {
     Training training(gpu, grouped ? nn::grouped({.num_heads = 4, .groups = 4}) : nn::standard({.num_heads = 4}), 0, 2,
                       49, 128);
@@ -132,4 +136,5 @@ TEST_CASE("cuda training: a step waits for nothing, and launches few kernels") {
     CHECK(allocations == 0);
     CHECK(launches <= 160);
   }
+  cuda_check_at_once(at_once);
 }
