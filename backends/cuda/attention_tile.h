@@ -1,10 +1,14 @@
 // For the attention kernels on multiply-adds: a tile of 64 x 64 scores and what is done with it, by a block of threads
 // of which each has `thread_rows` rows and 4 columns of the scores, and `thread_rows` rows and N channels of a result.
 //
-// On paper, an H200 with float32 and N = 8 (128 threads, about 168 registers, 48 KB): 3 blocks per multiprocessor by
-// registers, 12 warps. A step of depth reads 2 + 2 cycles of shared memory for 32 multiply-adds, which take a warp's
-// quarter 32 and the whole multiprocessor 8 cycles: bound by multiply-adds. From global memory a tile of D = Dv = 128
-// takes 3 * 64 * 128 numbers for 2 * 64 * 64 * 128 multiply-adds: 11 per byte, and most of it comes out of the L2.
+// On paper, an H200 (65536 registers and 227 KB of shared memory per multiprocessor) with float32 and 128 threads:
+//   N = 8  226 registers, 48 KB: 2 blocks per multiprocessor, 8 warps
+//   N = 4  192 registers, 33 KB: 2 blocks
+//   N = 2  168 registers, 33 KB: 3 blocks
+// The backward pass (N = 4, 2) has up to 255 registers: 2 blocks. A step of depth takes a warp 4 cycles of shared memory
+// (2 for 8 rows, 2 for 64 columns) for 32 multiply-adds, for which the multiprocessor needs 8: bound by multiply-adds,
+// of which 32 independent ones hide their own latency. From global memory a tile of D = Dv = 128 takes 3 * 64 * 128
+// numbers for 2 * 64 * 64 * 128 multiply-adds, 11 per byte, most of it out of the L2.
 #pragma once
 #include "tutti/backends/cuda/attention.h"
 

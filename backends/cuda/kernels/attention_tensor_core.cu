@@ -103,6 +103,7 @@ __global__ void __launch_bounds__(mma_threads)
     }
     __syncthreads();  // the memory may still be read for the item before
     fetch_tile<T, W, S::queries>(q, queries);
+    __pipeline_commit();
     int64_t next = find(keys.begin);
     if (next < keys.end) fetch(next, 0);
     for (int stage = 0; next < keys.end; stage ^= 1) {
@@ -133,7 +134,8 @@ __global__ void __launch_bounds__(mma_threads)
       else
         add_weighted<T, W, M, C, W>(scores, v, steps_of(a.v.width), out);
     }
-    __pipeline_wait_prior(0);  // of queries that see nothing
+    __pipeline_wait_prior(0);  // queries that see nothing have not waited yet
+    __syncthreads();
     const int64_t rows = a.q.batches * a.q.heads * a.q.tokens;
     TUTTI_UNROLL
     for (int m = 0; m < M; ++m) {
@@ -178,8 +180,5 @@ bool cuda::tensor_core_attention_forward(const AttentionProblem& a, const Heads&
     run(float16{});
   return true;
 }
-
-bool cuda::tensor_core_attention_backward(const AttentionProblem&, const float*, const float*, const ConstHeads&,
-                                          const Heads&, const Heads&, const Heads&) { return false; }
 
 }  // namespace tutti
