@@ -32,7 +32,7 @@ const Device gpu = Device::cuda();
 
 Tensor made_here(const Dims& shape, DType dtype, uint64_t seed) {
   Generator g(seed);
-  return to(randn(shape, {.device = cpu}, g), dtype);
+  return to(randn(shape, {.dtype = DType::int64, .device = cpu}, g), dtype);
 }
 
 /// The largest difference, relative to the largest number.
@@ -138,7 +138,7 @@ TEST_CASE("cuda reduce: bits do not depend on the order of threads or the number
   const Tensor x = to(made_here({300, 130}, DType::float32, 5), gpu), flat = reshape(x, {39000});
   const Tensor table = to(made_here({61, 8}, DType::float32, 6), gpu);
   Generator g(7);
-  const Tensor at = to(randint(0, 61, {2500}, {.device = cpu}, g), gpu);
+  const Tensor at = to(randint(0, 61, {2500}, {.dtype = DType::int64, .device = cpu}, g), gpu);
   const Tensor dy = to(made_here({2500, 8}, DType::float32, 8), gpu);
   check_repeats([&] {
     Tensor w = clone(table).requires_grad_();
@@ -176,7 +176,7 @@ TEST_CASE("cuda reduce: sums by index have the CPU's bits, with few indices and 
       if (count * width > 100000) continue;
       INFO(count << " " << width);
       Generator g(static_cast<uint64_t>(count));
-      const Tensor at = randint(0, count < 100 ? 5 : 700, {count}, {.device = cpu}, g);
+      const Tensor at = randint(0, count < 100 ? 5 : 700, {count}, {.dtype = DType::int64, .device = cpu}, g);
       const Tensor dy = made_here({count, width}, DType::float32, 11);
       const auto gradient = [&](Device d) {
         Tensor w = zeros({700, width}, {.device = d}).requires_grad_();
@@ -190,7 +190,7 @@ TEST_CASE("cuda reduce: sums by index have the CPU's bits, with few indices and 
       INFO(width << " along " << axis);
       Generator g(12);
       const Dims shape = axis ? Dims{3, width} : Dims{width, 3};
-      const Tensor at = randint(0, 40, shape, {.device = cpu}, g), x = made_here(shape, DType::float32, 13);
+      const Tensor at = randint(0, 40, shape, {.dtype = DType::int64, .device = cpu}, g), x = made_here(shape, DType::float32, 13);
       const Tensor start = made_here(axis ? Dims{3, 40} : Dims{40, 3}, DType::float32, 14);
       check_identical(scatter_add(start, axis, at, x),
                       to(scatter_add(to(start, gpu), axis, to(at, gpu), to(x, gpu)), cpu));
@@ -208,7 +208,7 @@ TEST_CASE("cuda reduce: cross-entropy of narrow and wide lines, as on the CPU") 
         const int64_t lines = classes > 1000 ? 3 : 37;
         Generator g(15);
         const Tensor logits = mul(made_here({lines, classes}, t, 16), 4);
-        const Tensor target = randint(0, classes, {lines}, {.device = cpu}, g);
+        const Tensor target = randint(0, classes, {lines}, {.dtype = DType::int64, .device = cpu}, g);
         fill_(slice(target, 0, 1, 2), -100);
         const Tensor weight = add(abs(made_here({classes}, t, 17)), 0.1);
         const auto run = [&](Device d) {
