@@ -155,7 +155,7 @@ __device__ void drop_factors(const AttentionProblem& a, uint64_t first, C (&fact
 /// What the backward pass needs of a query: weights are 2^(score - base), for large scores 2^(min(0, score - base) -
 /// rest): those are rounded coarsely, and not as in the forward pass, and may not exceed their maximum for that.
 template <class C>
-struct QueryNumbers {
+struct alignas(4 * sizeof(C)) QueryNumbers {  // loaded at once
   C base, rest, delta, most;
 };
 template <class C>

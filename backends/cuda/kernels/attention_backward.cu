@@ -43,8 +43,8 @@ __device__ void score_gradients(const BackwardInput<C>& in, int64_t b, int64_t h
   const C* const factors = places + threadIdx.x;
   TUTTI_UNROLL
   for (int i = 0; i < queries; ++i) {
-    const QueryNumbers<C> q = query_numbers(a, in.log_sums, in.delta, b, h,
-                                            query + (rows_are_keys ? first_column() : first_row<C>()) + i);
+    const QueryNumbers<C> q =
+        query_numbers(a, in.log_sums, in.delta, b, h, query + (rows_are_keys ? first_column() : first_row<C>()) + i);
     TUTTI_UNROLL
     for (int j = 0; j < keys; ++j) {
       const int row = rows_are_keys ? j : i, column = rows_are_keys ? i : j;
@@ -144,7 +144,8 @@ __global__ void __launch_bounds__(tile_threads<compute_t<T>>)
         }
       }
     if (want_k)
-      store_rows<N>(k_sums, tokens_at<T>(dk, b, kv_head, key, tile), from, [&](int) { return static_cast<C>(a.scale); });
+      store_rows<N>(k_sums, tokens_at<T>(dk, b, kv_head, key, tile), from,
+                    [&](int) { return static_cast<C>(a.scale); });
     if (want_v) store_rows<N>(v_sums, tokens_at<T>(dv, b, kv_head, key, tile), from, [](int) { return C(1); });
   }
 }

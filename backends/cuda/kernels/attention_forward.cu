@@ -1,5 +1,5 @@
-// Fused attention, forward, on multiply-adds: any dtype, width and strides. A block has 64 queries of one head and up to
-// 16 N channels of the result; wider ones are made in parts, which repeat the scores.
+// Fused attention, forward, on multiply-adds: any dtype, width and strides. A block has 64 queries of one head and up
+// to 16 N channels of the result; wider ones are made in parts, which repeat the scores.
 #include "tutti/backends/cuda/attention_tile.h"
 
 namespace tutti {
@@ -27,8 +27,8 @@ struct Plus {
 
 /// Scores to weights 2^(score - best so far). What was summed before is multiplied by what that changes.
 template <int N, class C>
-__device__ void softmax(C (&scores)[thread_rows<C>][tile_columns], C (&best)[thread_rows<C>],
-                        C (&sums)[thread_rows<C>], C (&out)[thread_rows<C>][N]) {
+__device__ void softmax(C (&scores)[thread_rows<C>][tile_columns], C (&best)[thread_rows<C>], C (&sums)[thread_rows<C>],
+                        C (&out)[thread_rows<C>][N]) {
   TUTTI_UNROLL
   for (int i = 0; i < thread_rows<C>; ++i) {
     auto& s = scores[i];
@@ -92,7 +92,8 @@ __device__ void attend(const AttentionProblem& a, const Heads& y, C* log_sums, i
     if (from == 0 && threadIdx.x % 16 == 0 && first_row<C>() + i < queries.count)
       store_log_sum(log_sums, rows, row + i, best[i], sums[i]);
   }
-  store_rows<N>(out, tokens_at<T>(y, b, h, query, tile), from, [&](int i) { return sums[i] == C(0) ? C(0) : 1 / sums[i]; });
+  store_rows<N>(out, tokens_at<T>(y, b, h, query, tile), from,
+                [&](int i) { return sums[i] == C(0) ? C(0) : 1 / sums[i]; });
 }
 
 template <class T, int N>

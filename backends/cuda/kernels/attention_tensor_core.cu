@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(mma_threads)
       }
     }
     store_fragments<W, M, W>(out, queries, tokens_at<T>(y, b, h, query, S::queries), 0,
-                          [&](int m, int side) { return sums[m][side] == 0 ? 0.0f : 1 / sums[m][side]; });
+                             [&](int m, int side) { return sums[m][side] == 0 ? 0.0f : 1 / sums[m][side]; });
   }
 }
 

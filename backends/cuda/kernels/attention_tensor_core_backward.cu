@@ -1,6 +1,6 @@
 // Fused attention, backward, on tensor cores: bfloat16 and float16, widths up to 256, any strides. A block has 64 rows
-// and goes through the columns, whose next tile comes by cp.async: rows are queries for dq, keys for dk and dv. Sums are
-// float32; the weights and the gradients of the scores are rounded to the inputs' type before they multiply. (With
+// and goes through the columns, whose next tile comes by cp.async: rows are queries for dq, keys for dk and dv. Sums
+// are float32; the weights and the gradients of the scores are rounded to the inputs' type before they multiply. (With
 // float16, gradients of scores beyond 65504 are infinite.)
 //
 // On paper, an H200 (132 multiprocessors of 65536 registers and 227 KB of shared memory), a block of 4 warps:
@@ -123,8 +123,7 @@ __global__ void __launch_bounds__(mma_threads)
     if constexpr (!rows_are_keys) {
       TUTTI_UNROLL
       for (int side = 0; side < 2; ++side)
-        of_row[side] =
-            query_numbers(a, in.log_sums, in.delta, b, row_head, warp_row + fragment_row(0, 2 * side));
+        of_row[side] = query_numbers(a, in.log_sums, in.delta, b, row_head, warp_row + fragment_row(0, 2 * side));
     }
     __syncthreads();  // the memory may still be read for the item before
     fetch_tile<T, W, block_rows>(x1, rows1);
