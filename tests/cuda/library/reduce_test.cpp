@@ -32,7 +32,7 @@ const Device gpu = Device::cuda();
 
 Tensor made_here(const Dims& shape, DType dtype, uint64_t seed) {
   Generator g(seed);
-  return to(randn(shape, {.dtype = DType::int64, .device = cpu}, g), dtype);
+  return to(randn(shape, {.device = cpu}, g), dtype);
 }
 
 /// The largest difference, relative to the largest number.
