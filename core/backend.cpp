@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tutti/config.h"
+#include "tutti/core/cuda_check.h"
 #include "tutti/core/error.h"
 
 namespace tutti {
@@ -31,6 +32,16 @@ std::atomic<Device>& chosen_device() {
     } catch (const Error& e) {
       throw DeviceError(message("TUTTI_DEVICE=", name, ": ", std::string_view(e.what())));
     }
+  }();
+  return chosen;
+}
+
+std::atomic<bool>& checks_at_once() {
+  static std::atomic<bool> chosen = [] {
+    const char* when = std::getenv("TUTTI_CUDA_CHECK");
+    if (!when || !*when) return false;
+    if (std::string_view(when) != "now") throw ValueError(message("TUTTI_CUDA_CHECK=", when, ": expected now"));
+    return true;
   }();
   return chosen;
 }
@@ -100,6 +111,8 @@ int cuda_device_count() {
   if constexpr (config::cuda) return cuda_backend.count();
   return 0;
 }
+void cuda_check_at_once(bool at_once) { checks_at_once().store(at_once, std::memory_order_relaxed); }
+bool cuda_checks_at_once() { return checks_at_once().load(std::memory_order_relaxed); }
 bool cuda_available() { return cuda_device_count() > 0; }
 
 Device Device::cuda(int index) {

@@ -1,12 +1,23 @@
 // What a backend owes the core: memory. Its kernels are found by the linker through backends/contract/.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 #include "tutti/core/device.h"
 
 #pragma GCC visibility push(default)
 namespace tutti {
+
+/// Device work that is kept, to be done again and again (cuda_graph.h).
+struct Recorder {
+  void* (*allocate)(int index, size_t bytes);  ///< as Backend's, of memory that only recorded work uses
+  void (*begin)(int index);                    ///< this thread's work is kept from now on, not done; waits
+  void* (*end)(int index);                     ///< what was kept
+  void (*discard)(int index);                  ///< instead of end(), after an error
+  void (*replay)(int index, void* work);
+  void (*drop)(int index, void* work);  ///< waits for its replays
+};
 
 /// One kind of device; `index` says which of them.
 struct Backend {
@@ -24,6 +35,11 @@ struct Backend {
   /// In the order of what was launched on the two devices. The host's side is free when it returns, and has the values.
   void (*copy)(void* to, Device to_device, const void* from, Device from_device, size_t bytes);
   void (*synchronize)(int index);  ///< waits for all that was launched; errors found there are thrown
+  /// Host memory to the device beside what it computes: `to` is memory as of what was launched before. Host memory is
+  /// free when it returns; the values are there for what is launched after arrive(of the result). Null: copy() instead.
+  uint64_t (*send)(int index, void* to, const void* from, size_t bytes) = nullptr;
+  void (*arrive)(int index, uint64_t sent) = nullptr;
+  const Recorder* recorder = nullptr;  ///< null: there is none
 };
 
 /// DeviceError if this build or this machine lacks the device.

@@ -7,6 +7,10 @@
 
 #pragma GCC visibility push(default)
 namespace tutti {
+namespace detail {
+/// Throws where work is recorded (cuda_graph.h): a replay would draw the same numbers again.
+void check_may_draw();
+}  // namespace detail
 
 /// Names one random tensor.
 struct RandomKey {
@@ -21,8 +25,12 @@ class Generator {
   uint64_t seed() const { return seed_; }
   uint64_t position() const { return stream_; }  ///< the next stream
   void set_position(uint64_t stream) { stream_ = stream; }
-  /// The next stream's key. Safe to call from several threads, but then the order is theirs.
-  RandomKey next() { return {seed_, stream_.fetch_add(1, std::memory_order_relaxed)}; }
+  /// The next stream's key. Safe to call from several threads, but then the order is theirs. DeviceError in a step that
+  /// a CudaGraph records.
+  RandomKey next() {
+    detail::check_may_draw();
+    return {seed_, stream_.fetch_add(1, std::memory_order_relaxed)};
+  }
 
  private:
   uint64_t seed_;

@@ -16,7 +16,7 @@ class Scratch {
  public:
   /// `bytes` of uninitialised memory, 64-byte aligned. MemoryError if there is none. A GPU's is free again for what is
   /// launched after the end of this object's life.
-  explicit Scratch(size_t bytes, Device device = cpu);
+  explicit Scratch(size_t bytes, Device device = {});  // (cpu: naming it would make it a symbol of kernel files)
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

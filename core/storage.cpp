@@ -2,8 +2,10 @@
 
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "tutti/core/detail/allocator.h"
+#include "tutti/core/detail/private_pool.h"
 
 namespace tutti {
 namespace memory {
@@ -21,13 +23,23 @@ Allocator& allocator(Device device) {
   return others.try_emplace({device.type, device.index}, device, backend(device)).first->second;
 }
 
+thread_local const PrivatePool* chosen_pool = nullptr;
+
 }  // namespace
 
 Stats stats(Device device) { return allocator(device).stats(); }
 void reset_peak(Device device) { allocator(device).reset_peak(); }
 void release_cached(Device device) { allocator(device).release_cached(); }
 
-Block* take(Device device, size_t bytes) { return bytes ? allocator(device).take(bytes) : nullptr; }
+PrivatePool::Scope::Scope(const PrivatePool* pool) : before_(std::exchange(chosen_pool, pool)) {}
+PrivatePool::Scope::~Scope() { chosen_pool = before_; }
+
+Block* take(Device device, size_t bytes) {
+  if (!bytes) return nullptr;
+  if (chosen_pool && chosen_pool->device_ == device) [[unlikely]]
+    return chosen_pool->allocator_->take(bytes);
+  return allocator(device).take(bytes);
+}
 void give(Block* block) noexcept {
   if (block) block->owner->give(block);
 }

@@ -56,22 +56,27 @@ Tensor index_add(const Tensor& dy, int axis, const Tensor& index, const Dims& sh
                    [axis](Saved& s, const Tensor& d) { return Grads{index_select(d, axis, s.constant(0))}; });
 }
 
+/// x's slices along the axis, where a checked 1-d index says.
+Tensor select_slices(const Tensor& x, int dim, const Tensor& places) {
+  Dims shape = x.shape(), along = x.shape();
+  shape[dim] = places.numel();
+  for (int i = 0; i < along.n; ++i) along[i] = i == dim ? places.strides()[0] : 0;
+  const Output y = output(shape, x.dtype(), x.device());
+  const Tensor broadcast_index = no_gradient(view(places, shape, along, places.impl()->offset));
+  kernel::gather::on(x.device())(elements(y, standing(x, dim, shape), broadcast_index), x.strides()[dim],
+                                 x.shape()[dim]);
+  return with_grad("index_select", y, {x}, {places}, [dim](Saved& s, const Tensor& dy) {
+    return Grads{index_add(dy, dim, s.constant(0), s.input_shape(0))};
+  });
+}
+
 }  // namespace
 
 Tensor index_select(const Tensor& x, int64_t axis, const Tensor& index) {
   const int dim = check_axis("index_select", axis, x);
   check_defined("index_select", "index", index);
   if (index.rank() != 1) throw ShapeError(message("index_select: index of shape ", index.shape(), " is not 1-d"));
-  const Tensor places = checked_index("index_select", index, x.device(), x.shape()[dim]);
-  Dims shape = x.shape(), along = x.shape();
-  shape[dim] = places.numel();
-  for (int i = 0; i < along.n; ++i) along[i] = i == dim ? places.strides()[0] : 0;
-  const Output y = output(shape, x.dtype(), x.device());
-  const Tensor broadcast_index = no_gradient(view(places, shape, along, places.impl()->offset));
-  kernel::gather::on(x.device())(elements(y, standing(x, dim, shape), broadcast_index), x.strides()[dim]);
-  return with_grad("index_select", y, {x}, {places}, [dim](Saved& s, const Tensor& dy) {
-    return Grads{index_add(dy, dim, s.constant(0), s.input_shape(0))};
-  });
+  return select_slices(x, dim, checked_index("index_select", index, x.device(), x.shape()[dim]));
 }
 
 Tensor embedding(const Tensor& index, const Tensor& weight) {
@@ -81,7 +86,7 @@ Tensor embedding(const Tensor& index, const Tensor& weight) {
   const Tensor places = reshape(checked_index("embedding", index, weight.device(), weight.shape()[0]), {-1});
   Dims shape = index.shape();
   shape.push(weight.shape()[1]);
-  return reshape(index_select(weight, 0, places), shape);
+  return reshape(select_slices(weight, 0, places), shape);
 }
 
 Tensor gather(const Tensor& x, int64_t axis, const Tensor& index) {
@@ -89,7 +94,8 @@ Tensor gather(const Tensor& x, int64_t axis, const Tensor& index) {
   check_same_axes("gather", x, dim, index);
   const Tensor places = checked_index("gather", index, x.device(), x.shape()[dim]);
   const Output y = output(index.shape(), x.dtype(), x.device());
-  kernel::gather::on(x.device())(elements(y, standing(x, dim, index.shape()), places), x.strides()[dim]);
+  kernel::gather::on(x.device())(elements(y, standing(x, dim, index.shape()), places), x.strides()[dim],
+                                 x.shape()[dim]);
   return with_grad("gather", y, {x}, {places}, [dim](Saved& s, const Tensor& dy) {
     return Grads{scatter_add(zeros(s.input_shape(0), {dy.dtype(), dy.device()}), dim, s.constant(0), dy)};
   });

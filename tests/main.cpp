@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #if __has_include(<catch2/catch_session.hpp>)
 #include <catch2/catch_session.hpp>
 #else
@@ -5,4 +7,7 @@
 #include <catch2/catch.hpp>
 #endif
 
-int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }
+int main(int argc, char** argv) {
+  setenv("TUTTI_CUDA_CHECK", "now", 0);  // tests expect errors where they are made, on a GPU too
+  return Catch::Session().run(argc, argv);
+}

@@ -42,13 +42,13 @@ namespace kernel {
 /// of two numbers. Of usual rows the second is 0; where the largest score is large (a mask of -1e8), the first is that
 /// score and the second the rest, which would be lost beside it. +inf and 0 if all keys are masked. float32, or float64
 /// if q is.
-struct attention_forward : Kernel<attention_forward, Gap::cuda> {
+struct attention_forward : Kernel<attention_forward> {
   template <class Target>
   static void run(const AttentionProblem& problem, const Heads& out, void* log_sums);
 };
 
 /// The gradients from that of the output. One whose data is null is not wanted.
-struct attention_backward : Kernel<attention_backward, Gap::cuda> {
+struct attention_backward : Kernel<attention_backward> {
   template <class Target>
   static void run(const AttentionProblem& problem, const ConstHeads& out, const void* log_sums, const ConstHeads& d_out,
                   const Heads& dq, const Heads& dk, const Heads& dv);

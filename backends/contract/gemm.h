@@ -18,7 +18,7 @@ struct Product {
 };
 
 /// c = a b + bias. Cut by the shapes alone: the same bits on every number of threads.
-struct gemm : Kernel<gemm, Gap::cuda, /*per_isa=*/false> {
+struct gemm : Kernel<gemm, Gap::none, /*per_isa=*/false> {
   template <class Target>
   static void run(const Product& product);
 };

@@ -38,12 +38,6 @@ enum class Gap { none, cuda };
 namespace detail {
 [[noreturn]] void missing(std::string_view kernel, Device device);
 void enter(Device device);  ///< this thread launches there from now on
-/// While the CUDA backend is being built: a gap is the CPU's kernel on the emulated device's memory.
-struct DeviceOpen {
-  DeviceOpen();
-  ~DeviceOpen();
-  void* open;
-};
 }  // namespace detail
 
 /// Self::run must be a static template over the target. With `per_isa` false there is one CPU version, target::any_cpu.
@@ -66,28 +60,10 @@ struct Kernel {
     if (!on_cpu) detail::enter(device);
     return run;
   }
-  template <class Function, class... Cpu>
-  static Function host(config::TargetList<Cpu...>) {
-    static constexpr std::array table{&Self::template run<Cpu>...};
-    return table[per_isa ? static_cast<size_t>(isa::level()) : 0];
-  }
-  template <class... A>
-  static constexpr auto delegate(void (*)(A...)) {
-    return +[](A... a) {
-      const detail::DeviceOpen open;
-      using Function = void (*)(A...);
-      if constexpr (per_isa)
-        host<Function>(config::CpuTargets{})(static_cast<A&&>(a)...);
-      else
-        host<Function>(config::TargetList<target::any_cpu>{})(static_cast<A&&>(a)...);
-    };
-  }
   static constexpr auto cuda() {
     using Function = decltype(&Self::template run<target::cuda>);
-    if constexpr (!config::cuda)
+    if constexpr (gap == Gap::cuda || !config::cuda)
       return Function{nullptr};
-    else if constexpr (gap == Gap::cuda)
-      return delegate(Function{});
     else
       return &Self::template run<target::cuda>;
   }

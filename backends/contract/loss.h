@@ -22,7 +22,7 @@ struct CrossEntropy {
 /// Kept for the gradient: lse [2, lines] (float64 for float64, else float32), whose sum is log(sum exp(x)): in one number
 /// where that is small, else the line's maximum and the rest, which would be lost beside it; and
 /// *divisor = sum of w[t] over the lines that count.
-struct cross_entropy_forward : Kernel<cross_entropy_forward, Gap::cuda> {
+struct cross_entropy_forward : Kernel<cross_entropy_forward> {
   template <class Target>
   static void run(const Lines<1>& logits, const CrossEntropy& options, void* out, void* lse, double* divisor);
 };
@@ -30,14 +30,14 @@ struct cross_entropy_forward : Kernel<cross_entropy_forward, Gap::cuda> {
 /// dx = f ((1 - e) w[t] (p - [k = t]) + e / classes (W p - w[k])) with p = exp(x - lse[0] - lse[1]), 0
 /// where ignored. f is dy: one
 /// per line, or, if `reduce`, one for all, divided by *divisor if `mean`.
-struct cross_entropy_backward : Kernel<cross_entropy_backward, Gap::cuda> {
+struct cross_entropy_backward : Kernel<cross_entropy_backward> {
   template <class Target>
   static void run(const Lines<1>& logits, const CrossEntropy& options, const void* lse, const double* divisor,
                   const void* dy);
 };
 
 /// max(x, 0) - x target + log(1 + exp(-|x|)).
-struct bce_with_logits : Kernel<bce_with_logits, Gap::cuda> {
+struct bce_with_logits : Kernel<bce_with_logits> {
   template <class Target>
   static void run(const Elements<2>& x_target);
 };

@@ -10,14 +10,14 @@ namespace tutti::kernel {
 /// statistics, two per line (float64 for float64, else float32): the mean relative to the line's first element (which
 /// keeps nearly equal large numbers exact), and scale. Where squares overflow or vanish: both of the line times a power
 /// of two that follows from its largest |x|, and the scale negative to say so.
-struct normalize_forward : Kernel<normalize_forward, Gap::cuda> {
+struct normalize_forward : Kernel<normalize_forward> {
   template <class Target>
   static void run(const Lines<1>& x, const void* weight, const void* bias, void* statistics, double eps, bool center);
 };
 
 /// The gradients, from x and dy. x_dy.out (dx), dweight and dbias may be null: not wanted. The latter two are summed
 /// over fixed blocks of lines, in order.
-struct normalize_backward : Kernel<normalize_backward, Gap::cuda> {
+struct normalize_backward : Kernel<normalize_backward> {
   template <class Target>
   static void run(const Lines<2>& x_dy, const void* weight, const void* statistics, void* dweight, void* dbias,
                   bool center);

@@ -1,71 +1,10 @@
-// How a product is simplified (axes merged) and cut; the sizes were measured.
+// How a product is cut; the sizes were measured.
 #include "tutti/backends/cpu/gemm_plan.h"
 
 #include <algorithm>
 
 namespace tutti::kernel {
 namespace {
-
-void push(Plan::Axes& axes, const Product& p, int i) {
-  axes.shape.push(p.batch[i]);
-  axes.a.push(p.a.batch_strides[i]);
-  axes.b.push(p.b.batch_strides[i]);
-  axes.c.push(p.c.batch_strides[i]);
-  axes.bias.push(p.bias ? p.bias_strides[i] : 0);
-}
-
-void erase(Plan::Axes& axes, int at) {
-  for (Dims* d : {&axes.shape, &axes.a, &axes.b, &axes.c, &axes.bias}) {
-    for (int i = at; i + 1 < d->n; ++i) d->v[i] = d->v[i + 1];
-    --d->n;
-  }
-}
-
-/// An axis of `stride` continues one of `size` elements `step` apart.
-bool continues(int64_t stride, int64_t size, int64_t step) { return size == 1 || stride == size * step; }
-
-/// The axis becomes more rows (a flattened batch with one right-hand side for all).
-bool into_rows(Plan& p, const Plan::Axes& x, int i) {
-  if (x.b[i] != 0 || x.bias[i] != 0 || !continues(x.a[i], p.a.rows, p.a.row_stride) ||
-      !continues(x.c[i], p.c.rows, p.c.row_stride))
-    return false;
-  if (p.c.rows == 1) {
-    p.a.row_stride = x.a[i];
-    p.c.row_stride = x.c[i];
-  }
-  p.a.rows *= x.shape[i];
-  p.c.rows *= x.shape[i];
-  return true;
-}
-
-/// The axis becomes more columns (several maps of one input, side by side).
-bool into_cols(Plan& p, const Plan::Axes& x, int i) {
-  if (x.a[i] != 0 || !continues(x.b[i], p.b.cols, p.b.col_stride) || !continues(x.c[i], p.c.cols, p.c.col_stride) ||
-      p.c.cols == 1 || (p.bias && x.bias[i] != p.c.cols))
-    return false;
-  p.b.cols *= x.shape[i];
-  p.c.cols *= x.shape[i];
-  return true;
-}
-
-/// A summed axis becomes a longer inner dimension.
-bool into_inner(Plan& p, const Plan::Axes& x, int i) {
-  if (!continues(x.a[i], p.a.cols, p.a.col_stride) || !continues(x.b[i], p.b.rows, p.b.row_stride)) return false;
-  if (p.a.cols == 1) {
-    p.a.col_stride = x.a[i];
-    p.b.row_stride = x.b[i];
-  }
-  p.a.cols *= x.shape[i];
-  p.b.rows *= x.shape[i];
-  return true;
-}
-
-void simplify(Plan& p) {
-  for (int i = p.summed.shape.n - 1; i >= 0; --i)
-    if (into_inner(p, p.summed, i)) erase(p.summed, i);
-  for (int i = p.kept.shape.n - 1; i >= 0; --i)
-    if (into_rows(p, p.kept, i) || into_cols(p, p.kept, i)) erase(p.kept, i);
-}
 
 /// Measured with oneDNN 2.6 on two AVX-512 and two AVX2 cores: from about 4 MFLOP a piece is worth a thread, and pieces
 /// of 200 to 800 rows, or 32 x 128 with a long inner dimension, run as fast as whole products. Sixteen pieces keep
@@ -115,12 +54,7 @@ void cut(Plan& p) {
 }  // namespace
 
 Plan plan(const Product& product) {
-  Plan p{product.a, product.b, product.c, product.bias, product.accumulate, {}, {}};
-  for (int i = 0; i < product.batch.n; ++i)
-    if (product.batch[i] != 1) push(product.c.batch_strides[i] == 0 ? p.summed : p.kept, product, i);
-  simplify(p);
-  p.matrices = p.kept.shape.product();
-  p.sums = p.summed.shape.product();
+  Plan p{simplified(product)};
   if (p.matrices > 0 && p.c.rows > 0 && p.c.cols > 0 && p.sums > 0 && p.a.cols > 0) cut(p);
   return p;
 }

@@ -1,21 +1,10 @@
-// How a batched product becomes pieces of work: first simplified, then cut, by its shape and strides alone.
+// How a product becomes pieces of work: cut by its shape and strides alone.
 #pragma once
-#include "tutti/backends/contract/gemm.h"
+#include "tutti/backends/contract/simple_product.h"
 
 namespace tutti::kernel {
 
-/// A product whose batch is split into the axes that c has and those that it sums over.
-struct Plan {
-  struct Axes {
-    Dims shape, a, b, c, bias;  // sizes and strides
-  };
-  ConstMatrix a, b;
-  Matrix c;
-  const void* bias;
-  bool accumulate;
-  Axes kept, summed;
-  int64_t matrices = 1, sums = 1;  // products of kept.shape and summed.shape
-
+struct Plan : SimpleProduct {
   // The pieces: row_parts x col_parts x inner_parts of each matrix, or `together` whole matrices at a time. The parts
   // of the inner dimension (of the sum axes, if there are any) are added up in order.
   int64_t row_chunk = 0, col_chunk = 0, inner_chunk = 0, together = 1;

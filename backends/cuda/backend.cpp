@@ -3,26 +3,32 @@
 
 #include <cuda_runtime_api.h>
 
+#include "tutti/backends/cuda/capture.h"
 #include "tutti/backends/cuda/runtime.h"
 #include "tutti/backends/cuda/select.h"
+#include "tutti/backends/cuda/staging.h"
 #ifdef TUTTI_CUDA_EMULATED
 #include "emulator.h"
 #endif
 
-#include "tutti/backends/contract/kernel.h"
-
 namespace tutti {
 namespace {
 
-void* allocate(int index, size_t bytes) {
+void* allocate_whole(int index, size_t bytes) {
+  cuda::refuse_in_capture("needs more memory than it did in its warm-up");
   const cuda::Selected there(index);
   void* p = nullptr;
   if (cudaMalloc(&p, bytes) != cudaSuccess) {
     (void)cudaGetLastError();
     return nullptr;
   }
+  return p;
+}
+
+void* allocate(int index, size_t bytes) {
+  void* const p = allocate_whole(index, bytes);
 #ifdef TUTTI_CUDA_EMULATED
-  emulator::divide(p);
+  if (p) emulator::divide(p);
 #endif
   return p;
 }
@@ -35,7 +41,7 @@ void release(int index, void* p, size_t) {
 #ifdef TUTTI_CUDA_EMULATED
 void mark(int index, void* p, size_t bytes, bool in_use) {
   const cuda::Selected there(index);
-  emulator::part(p, bytes, in_use, cuda::stream());
+  emulator::part(p, bytes, in_use, cuda::main_stream());
 }
 #endif
 
@@ -43,11 +49,14 @@ void copy(void* to, Device to_device, const void* from, Device from_device, size
   if (!bytes) return;
   const bool down = to_device == cpu, up = from_device == cpu;
   const cuda::Selected there(up ? to_device.index : from_device.index);
-  if (down || up || to_device == from_device) {
+  if (up) return cuda::upload(to, from, bytes);
+  if (down || to_device == from_device) {
+    if (down) cuda::refuse_in_capture(cuda::waits);
     cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda::stream()), "cudaMemcpyAsync");
     if (down) cuda::wait();
     return;
   }
+  cuda::refuse_in_capture("copies from one device to another");
   // Between devices: the source's stream has made the values, the target's is done with the memory.
   {
     const cuda::Selected other(to_device.index);
@@ -62,6 +71,13 @@ void wait_for(int index) {
   const cuda::Selected there(index);
   cuda::wait();
 }
+
+const Recorder graphs{.allocate = allocate_whole,
+                      .begin = cuda::begin_capture,
+                      .end = cuda::end_capture,
+                      .discard = cuda::discard_capture,
+                      .replay = cuda::replay,
+                      .drop = cuda::drop};
 
 }  // namespace
 
@@ -87,19 +103,9 @@ const Backend cuda_backend{.name = "cuda",
                            .mark = nullptr,
 #endif
                            .copy = copy,
-                           .synchronize = wait_for};
+                           .synchronize = wait_for,
+                           .send = cuda::send,
+                           .arrive = cuda::arrive,
+                           .recorder = &graphs};
 
-namespace detail {
-DeviceOpen::DeviceOpen() {
-  cuda::wait();
-#ifdef TUTTI_CUDA_EMULATED
-  open = new emulator::HostAccess;
-#endif
-}
-DeviceOpen::~DeviceOpen() {
-#ifdef TUTTI_CUDA_EMULATED
-  delete static_cast<emulator::HostAccess*>(open);
-#endif
-}
-}  // namespace detail
 }  // namespace tutti

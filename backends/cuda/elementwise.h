@@ -50,6 +50,11 @@ __global__ void elementwise_kernel(F f, Elements<sizeof...(In)> e, Index packs) 
   const auto step = static_cast<Index>(thread_count());
   for (auto i = static_cast<Index>(thread_index()); i < packs; i += step)
     pack_of<V, Index, F, Out, In...>(f, e, i, std::make_index_sequence<sizeof...(In)>{});
+  if constexpr (V > 1) {  // of a single axis fewer than V elements may be left
+    const auto rest = static_cast<Index>(packs * V + static_cast<Index>(thread_index()));
+    if (e.shape.n == 1 && rest < static_cast<Index>(e.shape[0]))
+      pack_of<1, Index, F, Out, In...>(f, e, rest, std::make_index_sequence<sizeof...(In)>{});
+  }
 }
 
 /// Whether packs of V may stand for V elements of this operand: they lie side by side, or are one constant.
@@ -70,7 +75,8 @@ void elementwise(const Elements<sizeof...(In)>& e, const F& f) {
   const int64_t count = e.shape.product();
   if (count == 0) return;
   const int last = e.shape.n - 1;
-  bool packed = V > 1 && last >= 0 && e.shape[last] % V == 0 && packs_fit(e.out, sizeof(Out), e.out_strides, V, false);
+  const bool whole = last == 0 ? count >= V : last > 0 && e.shape[last] % V == 0;
+  bool packed = V > 1 && whole && packs_fit(e.out, sizeof(Out), e.out_strides, V, false);
   constexpr size_t sizes[] = {sizeof(In)..., 0};
   for (int k = 0; packed && k < n; ++k) packed = packs_fit(e.in[k], sizes[k], e.in_strides[k], V, true);
   const auto run = [&]<class Index, int width>(Index, std::integral_constant<int, width>) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <mutex>
 
+#include "tutti/backends/cuda/capture.h"
+#include "tutti/backends/cuda/complaint.h"
 #include "tutti/backends/cuda/select.h"
 #include "tutti/core/backend.h"
 #include "tutti/core/error.h"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr int most_devices = 128;  // Device::index has 7 bits
 thread_local int current = 0;
+thread_local Capture capture;
 
 struct PerDevice {
   std::once_flag once;
@@ -59,8 +62,14 @@ Selected::~Selected() {
   current = before_;
 }
 
+Capture& captured() { return capture; }
+void refuse_in_capture(const char* what) {
+  if (capture.stream) throw DeviceError(message("CudaGraph: the step ", std::string_view(what)));
+}
+
 int device() { return current; }
-cudaStream_t stream() { return of(current).stream; }
+cudaStream_t stream() { return capture.stream && capture.device == current ? capture.stream : of(current).stream; }
+cudaStream_t main_stream() { return of(current).stream; }
 int multiprocessors() { return of(current).multiprocessors; }
 
 void check(cudaError_t e, const char* what) {
@@ -75,12 +84,12 @@ void check(cudaError_t e, const char* what) {
 }
 
 void wait() {
+  refuse_in_capture(waits);
+  Complaint complaint;
+  const bool asked = fetch_complaint(&complaint);
   check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+  if (asked) throw_complaint(complaint);
   detail::waited({DeviceType::cuda, static_cast<int8_t>(current)});
-}
-
-void upload(void* device, const void* host, size_t bytes) {
-  if (bytes) check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
 }
 
 }  // namespace tutti::cuda

@@ -11,7 +11,7 @@ namespace tutti::cuda {
 int device();
 
 /// Its stream. All threads share one per device, so that whatever one thread made another may use: work is done in the
-/// order in which it was launched, by whomever.
+/// order in which it was launched, by whomever. (A thread that records a graph has another meanwhile: ask each time.)
 cudaStream_t stream();
 
 /// Of this thread's device.
@@ -23,7 +23,8 @@ void check(cudaError_t e, const char* what);
 /// Waits for this thread's device, and throws what its kernels complained of (complaint.h).
 void wait();
 
-/// Bytes of host memory, on the device for what is launched after this; the host's copy may go at once.
+/// Bytes of host memory, on the device for what is launched after this; the host's copy may go at once. The host does
+/// not wait, unless it is far ahead.
 void upload(void* device, const void* host, size_t bytes);
 
 }  // namespace tutti::cuda

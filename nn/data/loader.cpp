@@ -7,12 +7,41 @@
 #include <optional>
 #include <thread>
 
-#include "tutti/autograd/node.h"
+#include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
 #include "tutti/core/parallel.h"
+#include "tutti/core/transfer.h"
+#include "tutti/ops/copy.h"
 #include "tutti/ops/random.h"
+#include "tutti/ops/shape.h"
 
 namespace tutti::data {
+
+namespace {
+
+/// A batch, parts of which may still be on their way to a device.
+struct Prepared {
+  Batch batch;
+  std::vector<Transfer> transfers{};
+
+  void send(Tensor& x, Device device) {
+    if (!x.defined() || x.device() == device) return;
+    if (x.device() != cpu || device == cpu) {
+      x = to(x, device);
+      return;
+    }
+    const Tensor whole = contiguous(x);
+    const Output there = output(x.shape(), x.dtype(), device);
+    transfers.emplace_back(device, there.data(), whole.data(), static_cast<size_t>(x.numel()) * size_of(x.dtype()));
+    x = no_gradient(there);
+  }
+  Batch arrived() {
+    for (Transfer& t : transfers) t.arrive();
+    return std::move(batch);
+  }
+};
+
+}  // namespace
 
 struct Loader::Impl {
   const Dataset& dataset;
@@ -28,7 +57,7 @@ struct Loader::Impl {
 
   // Shared with the background thread, under the mutex.
   struct Ready {
-    Batch batch;
+    Prepared made;
     std::exception_ptr error;
   };
   std::mutex mutex;
@@ -45,14 +74,17 @@ struct Loader::Impl {
     return samples / b + (!options.drop_last && samples % b != 0);
   }
 
-  Batch prepare(int64_t number) const {
+  Prepared prepare(int64_t number) const {
     const no_grad off;
     const int64_t n = static_cast<int64_t>(order.size()), begin = number * options.batch_size;
     const int64_t end = std::min(n, begin + options.batch_size);
     Batch batch = dataset.get({order.begin() + begin, order.begin() + end});
     if (options.transform)
       batch.input = options.transform(batch.input, {key.seed, key.stream + static_cast<uint64_t>(number)});
-    return batch;
+    Prepared made{std::move(batch)};
+    if (options.device)
+      for (Tensor* x : {&made.batch.input, &made.batch.label}) made.send(*x, *options.device);
+    return made;
   }
 
   void start() {
@@ -85,7 +117,7 @@ struct Loader::Impl {
       }
       Ready made;
       try {
-        made.batch = prepare(number);
+        made.made = prepare(number);
       } catch (...) {
         made.error = std::current_exception();
       }
@@ -106,7 +138,7 @@ struct Loader::Impl {
       return {};
     }
     ++expected;
-    if (!worker.joinable()) return prepare(next++);
+    if (!worker.joinable()) return prepare(next++).arrived();
     Ready taken;
     {
       std::unique_lock lock(mutex);
@@ -120,7 +152,7 @@ struct Loader::Impl {
       finish();
       std::rethrow_exception(taken.error);
     }
-    return std::move(taken.batch);
+    return taken.made.arrived();
   }
 
   void finish() {
@@ -141,6 +173,7 @@ Loader::Loader(const Dataset& dataset, LoaderOptions options) {
     throw ValueError(message("Loader: batch_size is ", options.batch_size, "; it must be at least 1"));
   if (options.prefetch < 0)
     throw ValueError(message("Loader: prefetch is ", options.prefetch, "; it must not be negative"));
+  if (options.device) (void)backend(*options.device);  // there is such a device
   impl_ = std::make_unique<Impl>(dataset, std::move(options));
 }
 Loader::~Loader() = default;

@@ -1,6 +1,7 @@
 // Loader: a dataset in batches, shuffled, transformed, and prepared in the background.
 #pragma once
 #include <memory>
+#include <optional>
 
 #include "tutti/nn/data/dataset.h"
 #include "tutti/nn/data/transforms.h"
@@ -15,6 +16,9 @@ struct LoaderOptions {
   uint64_t seed = 0;       ///< of the shuffle and the transform; each pass over the loader is another epoch of it
   Transform transform{};   ///< of the inputs; may be empty
   int64_t prefetch = 2;    ///< batches prepared ahead by one background thread; 0: none
+  /// Where batches are wanted; none: where the dataset and the transform leave them. They are copied to a GPU from
+  /// pinned memory while it computes, as far ahead as `prefetch` says.
+  std::optional<Device> device{};
 };
 
 /// `for (auto& [images, labels] : loader)` is one epoch. The order and what the transform draws depend on (seed, epoch)

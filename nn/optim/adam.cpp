@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tutti/autograd/with_grad.h"
+#include "tutti/core/cuda_graph.h"
 #include "tutti/nn/optim/detail/slots.h"
 #include "tutti/nn/optim/detail/state.h"
 
@@ -28,42 +29,63 @@ void Adam::step() {
   check_groups();
   const no_grad off;
   check_effect();
-  SlotList slots(name_);
-  std::vector<std::pair<const ParameterGroup*, State*>> owners;
+  const auto list = std::make_shared<SlotList>(name_);
+  SlotList& slots = *list;
+  Places places;
   state_.resize(groups_.size());
   for (size_t i = 0; i < groups_.size(); ++i) {
     const auto& parameters = groups_[i].parameters;
     state_[i].resize(parameters.size());
     for (size_t k = 0; k < parameters.size(); ++k)
-      if (slots.add(parameters[k])) owners.emplace_back(&groups_[i], &state_[i][k]);
+      if (slots.add(parameters[k])) places.emplace_back(i, k);
+  }
+  const auto state = [&](size_t i) -> State& { return state_[places[i].first][places[i].second]; };
+  for (size_t i = 0; i < slots.size(); ++i) {
+    keep_state(state(i).mean, slots.parameter(i));
+    keep_state(state(i).square, slots.parameter(i));
   }
   for (size_t i = 0; i < slots.size(); ++i) {
-    keep_state(owners[i].second->mean, slots.parameter(i));
-    keep_state(owners[i].second->square, slots.parameter(i));
+    slots[i].weight = in_place(name_, slots.parameter(i)).data();
+    slots[i].state[0] = in_place(name_, state(i).mean).data();
+    slots[i].state[1] = in_place(name_, state(i).square).data();
   }
+  Recording* const recording = Recording::current();
+  if (recording)
+    set_rates(slots, places);  // only their number matters: each replay is a step, this is none
+  else
+    advance(slots, places);
+  if (slots.size() == 0) return;
+  const auto tables = recording ? SlotTables::recorded() : tables_;
+  const AdamConfig config{options_.beta1, options_.beta2, options_.eps, decoupled_};
+  kernel::adam_step::on(slots.device())(tables->view(slots), config);
+  if (recording)
+    recording->before_replay([this, list, places, tables] {
+      advance(*list, places);
+      tables->send_rates(*list);
+    });
+}
 
+void Adam::advance(SlotList& slots, const Places& places) {
+  ++steps_;
+  for (const auto& [i, k] : places) ++state_[i][k].steps;
+  set_rates(slots, places);
+}
+
+void Adam::set_rates(SlotList& slots, const Places& places) const {
   int64_t age = 0;  // of most parameters; pow is slow, and they all have the same
   double correction1 = 1, correction2 = 1;
   for (size_t i = 0; i < slots.size(); ++i) {
-    auto& [group, state] = owners[i];
-    if (++state->steps != age) {
-      age = state->steps;
+    const auto& [group, number] = places[i];
+    if (const int64_t steps = state_[group][number].steps; steps != age) {
+      age = steps;
       correction1 = 1 / (1 - std::pow(options_.beta1, age));
       correction2 = 1 / std::sqrt(1 - std::pow(options_.beta2, age));
     }
-    ParameterSlot& slot = slots[i];
-    slot.weight = in_place(name_, slots.parameter(i)).data();
-    slot.state[0] = in_place(name_, state->mean).data();
-    slot.state[1] = in_place(name_, state->square).data();
-    slots.set_rates(i, {.lr = group->lr,
-                        .weight_decay = group->weight_decay,
-                        .correction = {group->lr * correction1, correction2},
+    slots.set_rates(i, {.lr = groups_[group].lr,
+                        .weight_decay = groups_[group].weight_decay,
+                        .correction = {groups_[group].lr * correction1, correction2},
                         .first = 0});
   }
-  ++steps_;
-  if (slots.size() == 0) return;
-  const AdamConfig config{options_.beta1, options_.beta2, options_.eps, decoupled_};
-  kernel::adam_step::on(slots.device())(tables_->view(slots), config);
 }
 
 }  // namespace tutti::optim

@@ -1,5 +1,7 @@
 // Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019).
 #pragma once
+#include <utility>
+
 #include "tutti/nn/optim/optimizer.h"
 
 #pragma GCC visibility push(default)
@@ -25,10 +27,14 @@ class Adam : public Optimizer {
   Adam(const char* name, std::vector<ParameterGroup> groups, AdamOptions options, bool decoupled);
 
  private:
+  using Places = std::vector<std::pair<size_t, size_t>>;  // group and number in it
   struct State {
     Tensor mean, square;
     int64_t steps = 0;  // of this parameter: those in which it had a gradient
   };
+  /// One more step of these, and what it needs.
+  void advance(SlotList& slots, const Places& places);
+  void set_rates(SlotList& slots, const Places& places) const;
   AdamOptions options_;
   bool decoupled_;
   int64_t steps_ = 0;

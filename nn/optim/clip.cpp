@@ -5,6 +5,8 @@
 
 #include "tutti/autograd/anomaly.h"
 #include "tutti/autograd/with_grad.h"
+#include "tutti/core/cuda_check.h"
+#include "tutti/core/cuda_graph.h"
 #include "tutti/core/error.h"
 #include "tutti/nn/optim/detail/device_limits.h"
 #include "tutti/nn/optim/detail/slots.h"
@@ -80,18 +82,35 @@ GradNorm limit_norm_at_once(Gradients& g, double max_norm) {
   return limit.norm;
 }
 
+/// run(slots, where refusals are noted, the number of the call) on the device.
+template <class F>
+void launch(Gradients& g, F&& run) {
+  g.write();
+  const GradientNames names = g.names();
+  DeviceLimits& shared = DeviceLimits::of(g.slots.device());
+  const std::lock_guard lock(shared.mutex);
+  const auto call = shared.number(names);
+  Recording* const recording = Recording::current();
+  const auto own = recording ? SlotTables::recorded() : nullptr;
+  run((own ? *own : shared.tables).view(g.slots), shared.refusal(), call);
+  if (recording)
+    recording->before_replay([&shared, call, names] {
+      const std::lock_guard again(shared.mutex);
+      shared.again(call, names);
+    });
+  else if (cuda_checks_at_once())
+    synchronize(g.slots.device());
+}
+
 /// Everything that depends on the norm is decided on the device.
 GradNorm limit_norm_later(Gradients& g, double max_norm) {
   const Device device = g.slots.device();
-  g.write();
   auto found = std::make_shared<Storage>(device, sizeof(GradientLimit));
   auto* limit = static_cast<GradientLimit*>(found->data);
-  DeviceLimits& shared = DeviceLimits::of(device);
-  const std::lock_guard lock(shared.mutex);
-  const auto call = shared.number(g.names());
-  const ParameterSlots slots = shared.tables.view(g.slots);
-  kernel::gradient_norm::on(device)(slots, max_norm, limit, shared.refusal(), call);
-  kernel::gradient_scale::on(device)(slots, limit, shared.refusal(), call);
+  launch(g, [&](const ParameterSlots& slots, GradientRefusal* refusal, unsigned long long call) {
+    kernel::gradient_norm::on(device)(slots, max_norm, limit, refusal, call);
+    kernel::gradient_scale::on(device)(slots, limit, refusal, call);
+  });
   return GradNorm(std::move(found));
 }
 
@@ -118,15 +137,12 @@ void limit_value(const std::vector<Tensor>& parameters, const Named* named, doub
     kernel::gradient_clamp::on(device)(tables.view(g.slots), limit, &found, nullptr, 0);
     return;
   }
-  g.write();
   const Storage memory(device, sizeof(GradientLimit));
   auto* found = static_cast<GradientLimit*>(memory.data);
-  DeviceLimits& shared = DeviceLimits::of(device);
-  const std::lock_guard lock(shared.mutex);
-  const auto call = shared.number(g.names());
-  const ParameterSlots slots = shared.tables.view(g.slots);
-  kernel::gradient_has_nan::on(device)(slots, found, shared.refusal(), call);
-  kernel::gradient_clamp::on(device)(slots, limit, found, shared.refusal(), call);
+  launch(g, [&](const ParameterSlots& slots, GradientRefusal* refusal, unsigned long long call) {
+    kernel::gradient_has_nan::on(device)(slots, found, refusal, call);
+    kernel::gradient_clamp::on(device)(slots, limit, found, refusal, call);
+  });
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ class GradNorm {
 /// Scales all gradients so that their joint 2-norm is at most max_norm; returns the norm before. Does not overflow.
 /// Parameters without a gradient are skipped, tied ones count once. ValueError if a gradient is not finite, naming the
 /// parameter by its place in the list, or if max_norm is negative or NaN: then no gradient has changed. On a GPU that
-/// is not finite is found later: the error comes where the host next waits for the device (item(), the norm itself),
-/// and a step() before that has seen the gradients as they were.
+/// is not finite is found later: the error comes where the host next waits for the device (item(), the norm itself;
+/// at once if cuda_check_at_once says so), and a step() before that has seen the gradients as they were.
 GradNorm clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm);
 /// Limits every gradient element to [-limit, limit]. ValueError on a NaN, naming the parameter, or if limit is negative
 /// or NaN: then no gradient has changed. The error for a NaN on a GPU comes later, as above.

@@ -9,7 +9,8 @@
 #pragma GCC visibility push(default)
 namespace tutti::optim {
 
-class SlotTables;  // detail/slots.h
+class SlotList;  // detail/slots.h
+class SlotTables;
 
 /// Parameters that share settings. Schedulers change `lr`.
 struct ParameterGroup {

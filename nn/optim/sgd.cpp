@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tutti/autograd/with_grad.h"
+#include "tutti/core/cuda_graph.h"
 #include "tutti/core/error.h"
 #include "tutti/nn/optim/detail/slots.h"
 #include "tutti/nn/optim/detail/state.h"
@@ -24,29 +25,45 @@ void SGD::step() {
   check_groups();
   const no_grad off;
   check_effect();
-  SlotList slots(name_);
-  std::vector<std::pair<const ParameterGroup*, Tensor*>> owners;
+  const auto list = std::make_shared<SlotList>(name_);
+  SlotList& slots = *list;
+  Places places;
   velocity_.resize(groups_.size());
   for (size_t i = 0; i < groups_.size(); ++i) {
     const auto& parameters = groups_[i].parameters;
     velocity_[i].resize(parameters.size());
     for (size_t k = 0; k < parameters.size(); ++k)
-      if (slots.add(parameters[k])) owners.emplace_back(&groups_[i], &velocity_[i][k]);
+      if (slots.add(parameters[k])) places.emplace_back(i, k);
   }
-  for (size_t i = 0; i < slots.size(); ++i) {
-    auto& [group, velocity] = owners[i];
-    const bool first = options_.momentum != 0 && !velocity->defined();
-    if (options_.momentum != 0) keep_state(*velocity, slots.parameter(i));
-    slots.set_rates(
-        i, {.lr = group->lr, .weight_decay = group->weight_decay, .correction = {0, 0}, .first = first ? 1.0 : 0.0});
-  }
+  set_rates(slots, places);
+  const auto velocity = [&](size_t i) -> Tensor& { return velocity_[places[i].first][places[i].second]; };
+  if (options_.momentum != 0)
+    for (size_t i = 0; i < slots.size(); ++i) keep_state(velocity(i), slots.parameter(i));
   for (size_t i = 0; i < slots.size(); ++i) {
     slots[i].weight = in_place(name_, slots.parameter(i)).data();
-    if (options_.momentum != 0) slots[i].state[0] = in_place(name_, *owners[i].second).data();
+    if (options_.momentum != 0) slots[i].state[0] = in_place(name_, velocity(i)).data();
   }
   if (slots.size() == 0) return;
+  Recording* const recording = Recording::current();
+  const auto tables = recording ? SlotTables::recorded() : tables_;
   const SgdConfig config{options_.momentum, options_.dampening, options_.nesterov};
-  kernel::sgd_step::on(slots.device())(tables_->view(slots), config);
+  kernel::sgd_step::on(slots.device())(tables->view(slots), config);
+  if (recording)
+    recording->before_replay([this, list, places, tables] {
+      set_rates(*list, places);
+      tables->send_rates(*list);
+    });
+}
+
+void SGD::set_rates(SlotList& slots, const Places& places) const {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const auto& [group, number] = places[i];
+    const bool first = options_.momentum != 0 && !velocity_[group][number].defined();
+    slots.set_rates(i, {.lr = groups_[group].lr,
+                        .weight_decay = groups_[group].weight_decay,
+                        .correction = {0, 0},
+                        .first = first ? 1.0 : 0.0});
+  }
 }
 
 }  // namespace tutti::optim

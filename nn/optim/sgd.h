@@ -1,5 +1,7 @@
 // Stochastic gradient descent with momentum.
 #pragma once
+#include <utility>
+
 #include "tutti/nn/optim/optimizer.h"
 
 #pragma GCC visibility push(default)
@@ -19,6 +21,8 @@ class SGD : public Optimizer {
   void step() override;
 
  private:
+  using Places = std::vector<std::pair<size_t, size_t>>;  // group and number in it
+  void set_rates(SlotList& slots, const Places& places) const;
   SGDOptions options_;
   std::vector<std::vector<Tensor>> velocity_;  // per group and parameter; undefined before its first step
 };

@@ -56,7 +56,7 @@ struct Operation {
   bool (*propose)(Draw& draw, Step& step);  ///< picks values and numbers; false: nothing fits
   Tensors (*library)(const Library&, const Step&, const Tensors& x);
   Plains (*plain)(const Step&, const Plains& x);
-  enum Trait { results, view, writes, constant } trait = results;  ///< constant: never wants a gradient
+  enum Trait { results, view, writes, no_gradient } trait = results;  ///< no_gradient: never wants a gradient
   /// What a malformed call may break: n[0] is an axis; the first value must be floating; the last value must fit the
   /// first one's shape; the first value must be defined.
   struct Breaks {

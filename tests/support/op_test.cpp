@@ -8,6 +8,7 @@
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/core/detail/host_copy.h"
 #include "tutti/core/error.h"
+#include "tutti/ops/copy.h"
 
 using namespace tutti;
 

@@ -110,7 +110,7 @@ void check_index::run<Here>(ConstRows index, int64_t limit, const char* op) {
 }
 
 template <>
-void gather::run<Here>(const Elements<2>& e, int64_t axis_stride) {
+void gather::run<Here>(const Elements<2>& e, int64_t axis_stride, int64_t) {
   const int64_t total = e.shape.product();
   if (total == 0) return;
   const int last = e.shape.n - 1;

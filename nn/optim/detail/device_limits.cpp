@@ -1,7 +1,10 @@
 #include "tutti/nn/optim/detail/device_limits.h"
 
+#include <iterator>
 #include <map>
+#include <utility>
 
+#include "tutti/core/detail/private_pool.h"
 #include "tutti/core/error.h"
 
 namespace tutti::optim {
@@ -35,6 +38,7 @@ DeviceLimits& DeviceLimits::of(Device device) {
   static std::mutex mutex;
   static auto& all = *new std::map<std::pair<DeviceType, int>, std::unique_ptr<DeviceLimits>>;
   const std::lock_guard lock(mutex);
+  const memory::PrivatePool::Scope outside(nullptr);  // it outlives every graph
   auto& one = all[{device.type, device.index}];
   if (!one) one.reset(new DeviceLimits(device));
   return *one;
@@ -48,11 +52,15 @@ void DeviceLimits::clear() {
 }
 
 unsigned long long DeviceLimits::number(GradientNames names) {
-  ++calls_;
-  if (pending_.empty() || !(pending_.back().names == names)) pending_.push_back({calls_, std::move(names)});
+  again(++calls_, names);
+  return calls_;
+}
+
+void DeviceLimits::again(unsigned long long call, const GradientNames& names) {
+  const auto after = pending_.upper_bound(call);
+  if (after == pending_.begin() || !(std::prev(after)->second == names)) pending_[call] = names;
   if (!asking_) after_wait(refusal_.device, [this] { ask(); });
   asking_ = true;
-  return calls_;
 }
 
 void DeviceLimits::ask() {
@@ -63,10 +71,10 @@ void DeviceLimits::ask() {
   backend(refusal_.device).copy(&found, cpu, refusal_.data, refusal_.device, sizeof found);
   if (found.call == 0) return;
   clear();
-  for (size_t i = calls.size(); i-- > 0;)
-    if (calls[i].first <= found.call)
-      refuse(calls[i].names, found.nan != ~0ull ? found.nan : found.infinite, found.nan != ~0ull ? "NaN" : "infinite");
-  throw ValueError("a gradient is not finite");
+  const auto after = calls.upper_bound(found.call);
+  if (after == calls.begin()) throw ValueError("a gradient is not finite");
+  const bool nan = found.nan != ~0ull;
+  refuse(std::prev(after)->second, nan ? found.nan : found.infinite, nan ? "NaN" : "infinite");
 }
 
 }  // namespace tutti::optim

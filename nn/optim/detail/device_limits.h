@@ -1,6 +1,6 @@
 // Clipping on a device that computes later than the host: its list of gradients, and errors that are found afterwards.
 #pragma once
-#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -34,19 +34,17 @@ class DeviceLimits {
   GradientRefusal* refusal() const { return static_cast<GradientRefusal*>(refusal_.data); }
   /// A new call; if it is refused, that is thrown after the next wait for the device.
   unsigned long long number(GradientNames names);
+  /// The same for a call that is made again.
+  void again(unsigned long long call, const GradientNames& names);
 
  private:
   explicit DeviceLimits(Device device);
   void clear();
   void ask();
-  struct Calls {
-    unsigned long long first;  // these and those after it, up to the next element's
-    GradientNames names;
-  };
   Storage refusal_;
   unsigned long long calls_ = 0;
-  std::deque<Calls> pending_;
-  bool asking_ = false;  // after_wait has been told
+  std::map<unsigned long long, GradientNames> pending_;  // by number: of this call and those after it
+  bool asking_ = false;                                  // after_wait has been told
 };
 
 }  // namespace tutti::optim

@@ -1,5 +1,9 @@
 #include "tutti/nn/optim/detail/slots.h"
 
+#include <optional>
+
+#include "tutti/core/cuda_graph.h"
+#include "tutti/core/detail/private_pool.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/shape.h"
 
@@ -34,26 +38,40 @@ bool SlotList::add(const Tensor& p) {
 }
 
 void SlotList::set_rates(size_t i, const ParameterRates& rates) {
-  if (rates_.empty() || !(rates_.back() == rates)) rates_.push_back(rates);
+  if (i == 0) rates_.clear();
+  if (i == 0 || device_ != cpu || !(rates_.back() == rates)) rates_.push_back(rates);
   slots_[i].rates = static_cast<int32_t>(rates_.size() - 1);
 }
 
 template <class Row>
-const Row* SlotTables::Table<Row>::at(Device device, const std::vector<Row>& rows) {
+const Row* SlotTables::Table<Row>::at(Device device, const std::vector<Row>& rows, bool send) {
   if (device == cpu) return rows.data();
   const size_t bytes = rows.size() * sizeof(Row);
   const bool here = memory && memory->device == device && memory->bytes >= bytes;
   if (here && sent == rows) return static_cast<const Row*>(memory->data);
   sent.clear();  // nothing is known to be there if what follows throws
   if (!here) memory = std::make_shared<Storage>(device, bytes);
-  backend(device).copy(memory->data, device, rows.data(), cpu, bytes);
-  sent = rows;
+  if (send) {
+    backend(device).copy(memory->data, device, rows.data(), cpu, bytes);
+    sent = rows;
+  }
   return static_cast<const Row*>(memory->data);
 }
 
 ParameterSlots SlotTables::view(const SlotList& list) {
-  return {slots_.at(list.device_, list.slots_), rates_.at(list.device_, list.rates_),
-          static_cast<int64_t>(list.slots_.size()), list.total_, list.dtypes_};
+  const ParameterSlot* slots = slots_.at(list.device_, list.slots_, true);
+  const bool recording = Recording::current() != nullptr;
+  // Rates are sent between replays: into memory that no other part of the recorded step writes.
+  std::optional<memory::PrivatePool::Scope> outside;
+  if (recording) outside.emplace(nullptr);
+  const ParameterRates* rates = rates_.at(list.device_, list.rates_, !recording);
+  return {slots, rates, static_cast<int64_t>(list.slots_.size()), list.total_, list.dtypes_};
+}
+
+std::shared_ptr<SlotTables> SlotTables::recorded() {
+  auto tables = std::make_shared<SlotTables>();
+  Recording::current()->keep(tables);
+  return tables;
 }
 
 }  // namespace tutti::optim

@@ -20,7 +20,8 @@ class SlotList {
   const Tensor& parameter(size_t i) const { return parameters_[i]; }
   const Tensor& gradient(size_t i) const { return gradients_[i]; }
   int64_t begin(size_t i) const { return slots_[i].begin; }
-  /// The rates of parameter i. Neighbours that have the same share them.
+  /// The rates of parameter i, for all in order. On the CPU neighbours that have the same share them; elsewhere the
+  /// table keeps its size.
   void set_rates(size_t i, const ParameterRates& rates);
   Device device() const { return device_; }
 
@@ -40,13 +41,17 @@ class SlotList {
 class SlotTables {
  public:
   ParameterSlots view(const SlotList& list);
+  /// For a list in a step that a CudaGraph records: its tables are the graph's. Rates are not sent with it.
+  static std::shared_ptr<SlotTables> recorded();
+  /// Before a replay: the list's rates as they are now.
+  void send_rates(const SlotList& list) { (void)rates_.at(list.device_, list.rates_, true); }
 
  private:
   template <class Row>
   struct Table {
     std::shared_ptr<Storage> memory;
     std::vector<Row> sent;
-    const Row* at(Device device, const std::vector<Row>& rows);
+    const Row* at(Device device, const std::vector<Row>& rows, bool send);
   };
   Table<ParameterSlot> slots_;
   Table<ParameterRates> rates_;

@@ -1,5 +1,6 @@
 #include "tutti/nn/optim/detail/state.h"
 
+#include "tutti/core/cuda_graph.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
@@ -8,6 +9,8 @@ namespace tutti::optim {
 
 void keep_state(Tensor& state, const Tensor& p) {
   const DType dtype = p.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  if (!state.defined() && Recording::current())
+    throw DeviceError("CudaGraph: an optimizer has a parameter that its warm-up had no gradient for");
   if (!state.defined())
     state = zeros(p.shape(), {.dtype = dtype, .device = p.device()});
   else if (!(state.shape() == p.shape()))

@@ -103,7 +103,9 @@ void run(const Product& p) {
     return;
   if (p.beta != 0 && !inside("cuBLAS reads C", p.c, p.m, p.n, p.batches)) return;
   if (!inside("cuBLAS writes D", p.d, p.m, p.n, p.batches)) return;
-  if (p.bias && !inside_block("cuBLAS reads the bias", p.bias, static_cast<size_t>(p.m * size_of(p.bias_type)))) return;
+  if (p.bias && !inside_block("cuBLAS reads the bias", p.bias,
+                              static_cast<size_t>((p.m + (p.batches - 1) * p.bias_stride) * size_of(p.bias_type))))
+    return;
   const Open open(every_device);
   for (int64_t batch = 0; batch < p.batches; ++batch)
     for (int64_t j = 0; j < p.n; ++j)
@@ -116,7 +118,7 @@ void run(const Product& p) {
         }
         double value = p.alpha * sum;
         if (p.beta != 0) value += p.beta * load(p.c.data, at(p.c, i, j, batch), p.c.type);
-        if (p.bias) value += load(p.bias, i, p.bias_type);
+        if (p.bias) value += load(p.bias, batch * p.bias_stride + i, p.bias_type);
         if (p.aux) store(p.aux, batch * p.aux_stride + i + j * p.aux_ld, p.d.type, value);
         store(const_cast<void*>(p.d.data), at(p.d, i, j, batch), p.d.type, apply(p.function, value));
       }

@@ -16,6 +16,7 @@ struct Operation {
   uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   void* bias = nullptr;
   int32_t bias_type = -1;
+  int64_t bias_stride = 0;
   void* aux = nullptr;
   int64_t aux_ld = 0, aux_stride = 0;
   int32_t pointer_mode = CUBLASLT_POINTER_MODE_HOST;
@@ -73,6 +74,8 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d, cublasLtMa
       return assign(o.bias, value, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
       return assign(o.bias_type, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE:
+      return assign(o.bias_stride, value, bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
       return assign(o.aux, value, bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
@@ -198,6 +201,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
     return CUBLAS_STATUS_INVALID_VALUE;
   if (with_bias) {
     p.bias = o.bias;
+    p.bias_stride = o.bias_stride;
     p.bias_type = o.bias_type >= 0 ? static_cast<cudaDataType>(o.bias_type) : ld.type;
   }
   if (with_aux) p.aux = o.aux, p.aux_ld = o.aux_ld, p.aux_stride = o.aux_stride;
