@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/autograd/gradcheck.h"
 #include "tutti/autograd/node.h"
@@ -156,7 +155,6 @@ TEST_CASE("copying over a saved tensor is noticed in backward") {
 }
 
 TEST_CASE("copies: second derivatives, and the same bits on any number of threads") {
-  const tutti_test::OnCpu here;
   Tensor x = random_tensor({3, 4}, DType::float64, 1);
   x.requires_grad_();
   CHECK(gradgradcheck([](const std::vector<Tensor>& v) { return clone(transpose(v[0], 0, 1)) * 2; }, {x}));

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "support/catch.h"
-#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
@@ -85,7 +84,6 @@ TEST_CASE("a dropped NaN is gone, and the mask is by position, not by memory") {
 }
 
 TEST_CASE("dropout is the same on every number of threads, and can be differentiated twice") {
-  const tutti_test::OnCpu here;
   const Tensor x = random_tensor({300, 401}, DType::float32, 2);
   Generator first(5);
   const Tensor want = dropout(x, 0.1, true, first);

@@ -2,7 +2,6 @@
 #include "tutti/ops/index.h"
 
 #include "support/catch.h"
-#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/autograd/node.h"
 #include "tutti/backends/contract/index.h"
@@ -75,7 +74,6 @@ TEST_CASE("embedding: duplicates count, as numbers of the design say") {
 }
 
 TEST_CASE("embedding's gradient is repeatable, on every instruction set and number of threads") {
-  const tutti_test::OnCpu here;
   Generator g(3);
   for (int64_t width : {8, 100, 300}) {
     Tensor w = randn({57, width}, {}, g).requires_grad_();

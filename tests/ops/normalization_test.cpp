@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "support/lines.h"
-#include "support/on_cpu.h"
 #include "tutti/autograd/gradcheck.h"
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
@@ -111,7 +110,6 @@ TEST_CASE("weight and bias gradients at odd widths equal a float64 reference") {
 }
 
 TEST_CASE("normalisation gives the same bits on any number of threads, and only the gradients that are wanted") {
-  const tutti_test::OnCpu here;
   const Tensor dy = random_tensor({301, 517}, DType::float32, 2);
   const auto gradients = [&](bool x_wanted, bool w_wanted, bool b_wanted) {
     Tensor x = random_tensor({301, 517}, DType::float32, 1), w = random_tensor({517}, DType::float32, 3),
