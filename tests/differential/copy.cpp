@@ -155,7 +155,13 @@ std::vector<Operation> copy_operations() {
       {"to", a_real,  // to float64 and back: exact; with a float64 program nothing at all
        [](L l, S, X x) { return T{clone(to(to(x[0], DType::float64), l.real))}; },
        [](S, P x) { return Plains{made(x[0].shape, [&](const Index& i) { return x[0](i); })}; }},
-      {"to", anything, [](L, S, X x) { return T{to(x[0], cpu)}; }, [](S, P x) { return itself(x[0]); }, v, {}, 1},
+      {"to",
+       anything,
+       [](L, S, X x) { return T{to(x[0], x[0].device())}; },
+       [](S, P x) { return itself(x[0]); },
+       v,
+       {},
+       1},
       {"copy_",
        writing,
        [](L, S, X x) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "support/accuracy.h"
+#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/autograd/gradcheck.h"
 #include "tutti/autograd/node.h"
@@ -132,6 +133,7 @@ TEST_CASE("activations: second and third derivatives") {
 }
 
 TEST_CASE("activations: the same bits on any number of threads") {
+  const tutti_test::OnCpu here;
   const Tensor x = random_tensor({301, 407}, DType::float32, 5);
   set_num_threads(1);
   const Tensor want = gelu(x);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/autograd/gradcheck.h"
 #include "tutti/autograd/node.h"
@@ -230,6 +231,7 @@ TEST_CASE("accumulate adds in place, from any strides") {
 }
 
 TEST_CASE("arithmetic: the same bits on any number of threads") {
+  const tutti_test::OnCpu here;
   const Tensor a = random_tensor({301, 407}, DType::float32, 5), b = random_tensor({407}, DType::float32, 6);
   const Tensor t = with_layout(a, Layout::transposed);
   set_num_threads(1);

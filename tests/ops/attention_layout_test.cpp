@@ -149,6 +149,7 @@ TEST_CASE(
 }
 
 TEST_CASE("attention layout: every thread count gives the same bits") {
+  const tutti_test::OnCpu here;
   const Dims s{1, 2, 1500, 16};
   const AttentionOptions options{.layout = some_blocks(1500, 1500, 50, 0.2), .block = 50, .dropout = 0.1};
   set_num_threads(1);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/autograd/gradcheck.h"
 #include "tutti/autograd/node.h"
@@ -273,6 +274,7 @@ TEST_CASE("attention: the output is laid out (B, T, H, D), and packed is the sam
 }
 
 TEST_CASE("attention: every thread count gives the same bits") {
+  const tutti_test::OnCpu here;
   const auto run = [](int threads, const Dims& s, const AttentionOptions& options) {
     set_num_threads(threads);
     manual_seed(1);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "support/catch.h"
+#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/core/error.h"
 #include "tutti/core/parallel.h"
@@ -61,6 +62,7 @@ TEST_CASE("eye") {
 }
 
 TEST_CASE("creation is the same on every number of threads") {
+  const tutti_test::OnCpu here;
   const Tensor want = arange(0, 300000, 1, {.dtype = DType::float32});
   for (int threads : {1, 2, 6}) {
     set_num_threads(threads);

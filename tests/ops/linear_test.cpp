@@ -1,6 +1,7 @@
 // linear and grouped_linear against plain loops and against the dense layer with block-diagonal weights.
 #include "tutti/ops/linear.h"
 
+#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/autograd/gradcheck.h"
 #include "tutti/autograd/with_grad.h"
@@ -135,6 +136,7 @@ TEST_CASE("grouped_linear with one group is linear, bit for bit", "[linear]") {
 }
 
 TEST_CASE("linear gives the same bits on every number of threads", "[linear]") {
+  const tutti_test::OnCpu here;
   for (DType dtype : {DType::float32, DType::float64}) {
     const auto run = [&] {
       const Tensor x = random_tensor({5, 613, 36}, dtype, 1), w = random_tensor({131, 36}, dtype, 2);

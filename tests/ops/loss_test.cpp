@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "support/lines.h"
+#include "support/on_cpu.h"
 #include "tutti/autograd/gradcheck.h"
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
@@ -106,6 +107,7 @@ TEST_CASE("cross_entropy's known traps") {
 }
 
 TEST_CASE("cross_entropy gives the same bits on any number of threads") {
+  const tutti_test::OnCpu here;
   const Tensor x = random_tensor({307, 211}, DType::float32, 7), target = Tensor::from(some_targets(307, 211), {307});
   const auto run = [&] {
     Tensor leaf = clone(x).requires_grad_();

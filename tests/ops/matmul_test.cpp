@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/autograd/gradcheck.h"
 #include "tutti/autograd/with_grad.h"
@@ -131,6 +132,7 @@ TEST_CASE("matmul across the sizes at which products are cut", "[matmul]") {
 }
 
 TEST_CASE("matmul gives the same bits on every number of threads", "[matmul]") {
+  const tutti_test::OnCpu here;
   for (DType dtype : {DType::float32, DType::float64})
     for (const auto& [a_shape, b_shape] : std::vector<std::pair<Dims, Dims>>{{{613, 67}, {67, 131}},
                                                                              {{37, 4099}, {4099, 131}},

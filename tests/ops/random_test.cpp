@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "support/catch.h"
+#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/core/error.h"
 #include "tutti/core/parallel.h"
@@ -73,6 +74,7 @@ TEST_CASE("rand: element i is word i % 4 of block i / 4 (kernel random_uniform)"
 }
 
 TEST_CASE("every instruction set and thread count draws the same bits") {
+  const tutti_test::OnCpu here;
   const auto draw = [](DType t) {
     Generator g(11);
     const TensorOptions o{.dtype = t};

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "support/lines.h"
+#include "support/on_cpu.h"
 #include "tutti/autograd/gradcheck.h"
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
@@ -153,6 +154,7 @@ TEST_CASE("large reductions are accurate, whichever way they lie in memory") {
 }
 
 TEST_CASE("reductions give the same bits on any number of threads") {
+  const tutti_test::OnCpu here;
   const Tensor x = random_tensor({311, 701}, DType::float32, 9), tall = random_tensor({40000, 5}, DType::float32, 10);
   const auto all_of_them = [&] {
     return Tensors{sum(x),          sum(x, 0),          sum(x, 1),  sum(transpose(x, 0, 1), 0),

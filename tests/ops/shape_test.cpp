@@ -306,7 +306,7 @@ TEST_CASE("operations with nothing to do want no gradient under no_grad either")
                                transpose(x, 0, 0),
                                permute(x, {0}),
                                to(x, DType::float32),
-                               to(x, cpu),
+                               to(x, x.device()),
                                dropout(x, 0.5, false),
                                dropout(x, 0, true),
                                contiguous(x)};

@@ -88,7 +88,7 @@ TEST_CASE("cuda complaint: gradients by a bad index, with few and many indices, 
   }
 }
 
-TEST_CASE("cuda complaint: at once, if that is wanted; and checks are one launch, with nothing else until a wait") {
+TEST_CASE("cuda complaint: at once, if that is wanted, and checks are one launch, with nothing else until a wait") {
   const Tensor w = ones({5, 4}, {.device = gpu}), at = ints({1, 2}), wrong = ints({9});
   cuda_check_at_once(true);
   REQUIRE_THROWS_WITH(embedding(wrong, w), "embedding: index 9 at position 0 is out of range [0, 5)");
