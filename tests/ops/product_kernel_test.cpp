@@ -1,0 +1,99 @@
+// The product kernel itself, on strides that no library takes (a GPU's own tiles, then) and on those that it takes: the
+// edges of tiles, parts of the inner dimension, sums over the batch, a bias, and adding to what is there.
+#include <cmath>
+
+#include "support/op_test.h"
+#include "tutti/autograd/with_grad.h"
+#include "tutti/backends/contract/gemm.h"
+#include "tutti/backends/contract/make_view.h"
+#include "tutti/core/precision.h"
+#include "tutti/ops/copy.h"
+#include "tutti/ops/create.h"
+#include "tutti/ops/matmul.h"
+#include "tutti/ops/shape.h"
+
+using namespace tutti;
+using namespace tutti_test;
+
+namespace {
+
+struct Case {
+  int64_t batch, sums, rows, inner, cols;
+};
+
+/// x with gaps between its elements: every other one of a wider tensor.
+Tensor with_gaps(const Dims& shape, DType dtype, uint64_t seed) {
+  Dims wide = shape;
+  wide[wide.n - 1] *= 2;
+  return slice(random_tensor(wide, dtype, seed), shape.n - 1, 0, wide[wide.n - 1], 2);
+}
+
+/// c[batch] (+)= the sum over `sums` of a[batch, sums] b[sums] (+ bias), and the same in float64.
+void check_product(const Case& k, DType dtype, bool gaps, bool bias, bool accumulate) {
+  INFO(k.batch << " x " << k.sums << " products [" << k.rows << ", " << k.inner << "] [" << k.inner << ", " << k.cols
+               << "]" << (gaps ? ", gaps" : "") << (bias ? ", bias" : "") << (accumulate ? ", accumulate" : ""));
+  const auto make = [&](const Dims& shape, uint64_t seed) {
+    return gaps ? with_gaps(shape, dtype, seed) : random_tensor(shape, dtype, seed);
+  };
+  const Tensor a = make({k.batch, k.sums, k.rows, k.inner}, 1);
+  const Tensor b = make({1, k.sums, k.inner, k.cols}, 2), offsets = random_tensor({k.cols}, dtype, 3);
+  const Dims batch{k.batch, k.sums};
+  const Output c = output({k.batch, k.rows, k.cols}, dtype, a.device());
+  kernel::Product p{matrix(a, batch), matrix(b, batch), matrix(c), batch, nullptr, {0, 0}, false};
+  p.c.batch_strides = {k.rows * k.cols, 0};
+  if (bias) p.bias = offsets.data();
+  const auto run = [&] { kernel::gemm::on(a.device())(p); };
+  run();
+  if (accumulate) {
+    p.bias = nullptr;
+    p.accumulate = true;
+    run();
+  }
+  const Array av(a), bv(b), ov(offsets);
+  Array want(Dims{k.batch, k.rows, k.cols});
+  for (int64_t i = 0; i < k.batch; ++i)
+    for (int64_t s = 0; s < k.sums; ++s)
+      for (int64_t r = 0; r < k.rows; ++r)
+        for (int64_t q = 0; q < k.inner; ++q) {
+          const double x = av[((i * k.sums + s) * k.rows + r) * k.inner + q] * (accumulate ? 2 : 1);
+          for (int64_t j = 0; j < k.cols; ++j)
+            want[(i * k.rows + r) * k.cols + j] += x * bv[(s * k.inner + q) * k.cols + j];
+        }
+  for (int64_t i = 0; bias && i < want.numel(); ++i) want[i] += ov[i % k.cols];
+  const double sqrt_inner = std::sqrt(static_cast<double>(k.inner * k.sums + 1));
+  check_close(no_gradient(c), want, (dtype == DType::float64 ? 1e-15 : 5e-7) * sqrt_inner);
+}
+
+}  // namespace
+
+TEST_CASE("the product kernel takes any strides and sizes", "[matmul]") {
+  const std::vector<Case> cases{{1, 1, 1, 1, 1},     {1, 1, 31, 33, 31}, {3, 1, 33, 31, 37},
+                                {1, 1, 70, 129, 67}, {2, 3, 37, 5, 33},  {1, 2, 5, 0, 3},
+                                {1, 0, 3, 4, 5},     {150, 1, 3, 7, 2},  {2, 3, 40, 259, 9}};
+  for (DType dtype : {DType::float32, DType::float64})
+    for (bool gaps : {false, true})
+      for (const Case& k : cases) {
+        check_product(k, dtype, gaps, false, false);
+        check_product(k, dtype, gaps, true, true);
+      }
+}
+
+TEST_CASE("the product kernel in its largest tiles, and with a long inner dimension in parts", "[matmul]") {
+  for (bool gaps : {false, true}) {
+    check_product({1, 1, 1300, 9, 1541}, DType::float32, gaps, true, false);
+    check_product({1, 1, 33, 2051, 35}, DType::float32, gaps, true, true);
+    check_product({1, 1, 33, 2051, 35}, DType::float64, gaps, true, false);
+  }
+}
+
+TEST_CASE("TF32 is for GPUs that are told to use it", "[matmul]") {
+  const Tensor a = full({1, 1}, 1 + 0x1p-20), one = ones({1, 1});
+  CHECK(!allow_tf32());
+  CHECK(matmul(a, one).item() == 1 + 0x1p-20);
+  set_allow_tf32(true);
+  const double rounded = matmul(a, one).item();
+  set_allow_tf32(false);
+  if (default_device() == cpu) CHECK(rounded == 1 + 0x1p-20);
+  CHECK((rounded == 1 || rounded == 1 + 0x1p-20));
+  CHECK(matmul(a, one).item() == 1 + 0x1p-20);
+}
