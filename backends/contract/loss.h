@@ -19,9 +19,9 @@ struct CrossEntropy {
 /// Logits' lines are contiguous. With w the class weights (1 without), t the target, W = sum of w and e the smoothing:
 ///   loss = (1 - e) w[t] (lse - x[t]) + e / classes (W lse - sum_k w[k] x[k]),   0 where ignored.
 /// out: one loss per line, or, if `reduce`, their sum, divided by *divisor if `mean` (nothing counts: 0).
-/// Kept for the gradient: lse [2, lines] (float64 for float64, else float32), whose sum is log(sum exp(x)): in one number
-/// where that is small, else the line's maximum and the rest, which would be lost beside it; and
-/// *divisor = sum of w[t] over the lines that count.
+/// Kept for the gradient: lse [2, lines] (float64 for float64, else float32), whose sum is log(sum exp(x)): in one
+/// number where that is small, else the line's maximum and the rest, which would be lost beside it; and *divisor = sum
+/// of w[t] over the lines that count.
 struct cross_entropy_forward : Kernel<cross_entropy_forward> {
   template <class Target>
   static void run(const Lines<1>& logits, const CrossEntropy& options, void* out, void* lse, double* divisor);

@@ -1,5 +1,5 @@
-// For kernel files: a stable radix sort of keys with a value each, by 8 bits at a time. Everything about it is integers, so
-// it repeats whatever the order of threads.
+// For kernel files: a stable radix sort of keys with a value each, by 8 bits at a time. Everything about it is
+// integers, so it repeats whatever the order of threads.
 #pragma once
 #include "tutti/backends/cuda/collective.h"
 
@@ -7,7 +7,7 @@ namespace tutti {
 namespace {
 
 constexpr int sort_threads = 256, sort_digits = 256;
-constexpr int sort_rounds = 8;                        // elements of a thread
+constexpr int sort_rounds = 8;                         // elements of a thread
 constexpr int sort_tile = sort_threads * sort_rounds;  // of a block
 
 /// n keys, each with a value.

@@ -53,7 +53,8 @@ void apply(const Step& step, std::map<int, Plain>& values) {
     grad = grad || (x.back().grad && x.back().kind == Kind::real);
   }
   const auto trait = step.operation->trait;
-  const bool records = grad && step.mode != Mode::no_grad && trait != Operation::writes && trait != Operation::no_gradient;
+  const bool records =
+      grad && step.mode != Mode::no_grad && trait != Operation::writes && trait != Operation::no_gradient;
   Plains y = step.operation->plain(step, x);
   if (y.size() > step.out.size()) throw Unsure{};  // pieces without end
   for (Plain& p : y) {

@@ -21,7 +21,7 @@ struct Product {
   const void* bias = nullptr;  ///< m numbers, added to each column; of type bias_type
   cudaDataType bias_type = CUDA_R_32F;
   int64_t bias_stride = 0;  ///< from one product of the batch to the next
-  void* aux = nullptr;  ///< the argument of the function is kept here: m x n, of d's type
+  void* aux = nullptr;      ///< the argument of the function is kept here: m x n, of d's type
   int64_t aux_ld = 0, aux_stride = 0;
   bool tf32 = false;
 };

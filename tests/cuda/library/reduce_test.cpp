@@ -190,7 +190,8 @@ TEST_CASE("cuda reduce: sums by index have the CPU's bits, with few indices and 
       INFO(width << " along " << axis);
       Generator g(12);
       const Dims shape = axis ? Dims{3, width} : Dims{width, 3};
-      const Tensor at = randint(0, 40, shape, {.dtype = DType::int64, .device = cpu}, g), x = made_here(shape, DType::float32, 13);
+      const Tensor at = randint(0, 40, shape, {.dtype = DType::int64, .device = cpu}, g),
+                   x = made_here(shape, DType::float32, 13);
       const Tensor start = made_here(axis ? Dims{3, 40} : Dims{40, 3}, DType::float32, 14);
       check_identical(scatter_add(start, axis, at, x),
                       to(scatter_add(to(start, gpu), axis, to(at, gpu), to(x, gpu)), cpu));
