@@ -37,7 +37,7 @@ const std::vector<SparsityOptions> patterns{
 
 Tensor attend(const Tensor& qkv, const AttentionOptions& options) { return packed_attention(qkv, options); }
 AttentionOptions with(const SparsityOptions& o, int64_t tokens, const AttentionOptions& call = {}) {
-  return nn::with_sparsity("layer", o, tokens, cpu, call);
+  return nn::with_sparsity("layer", o, tokens, default_device(), call);
 }
 
 /// '.' and 'x', a row in a word.
