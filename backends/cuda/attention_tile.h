@@ -5,10 +5,11 @@
 //   N = 8  226 registers, 48 KB: 2 blocks per multiprocessor, 8 warps
 //   N = 4  192 registers, 33 KB: 2 blocks
 //   N = 2  168 registers, 33 KB: 3 blocks
-// The backward pass (N = 4, 2) has up to 255 registers: 2 blocks. A step of depth takes a warp 4 cycles of shared
-// memory (2 for 8 rows, 2 for 64 columns) for 32 multiply-adds, for which the multiprocessor needs 8: bound by
-// multiply-adds, of which 32 independent ones hide their own latency. From global memory a tile of D = Dv = 128 takes
-// 3 x 64 x 128 numbers for 2 x 64 x 64 x 128 multiply-adds, 11 per byte, most of it out of the L2.
+// float64 with N = 4 has 256 threads of 200 registers and 64 KB: 1 block. The backward pass (N = 4, 2) has up to 255
+// registers: 2 blocks, 1 of float64. A step of depth takes a warp 4 cycles of shared memory (2 for 8 rows, 2 for 64
+// columns) for 32 multiply-adds, for which the multiprocessor needs 8: bound by multiply-adds, of which 32 independent
+// ones hide their own latency. From global memory a tile of D = Dv = 128 takes 3 x 64 x 128 numbers for 2 x 64 x 64 x
+// 128 multiply-adds, 11 per byte, most of it out of the L2.
 #pragma once
 #include "tutti/backends/cuda/attention.h"
 

@@ -96,8 +96,14 @@ __device__ void attend(const AttentionProblem& a, const Heads& y, C* log_sums, i
                 [&](int i) { return sums[i] == C(0) ? C(0) : 1 / sums[i]; });
 }
 
+/// Of a multiprocessor, by which registers are given out.
+template <class C>
+constexpr int resident_blocks(int N) {
+  return sizeof(C) == 8 ? 1 : N < 4 ? 3 : 2;
+}
+
 template <class T, int N>
-__global__ void __launch_bounds__(tile_threads<compute_t<T>>, N < 4 ? 3 : 2)
+__global__ void __launch_bounds__(tile_threads<compute_t<T>>, resident_blocks<compute_t<T>>(N))
     forward_kernel(AttentionProblem a, Heads y, compute_t<T>* log_sums, int64_t tiles, int64_t parts, int64_t items) {
   SHARED_DYN(compute_t<T>, memory);
   for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {

@@ -4,12 +4,13 @@
 // float16, gradients of scores beyond 65504 are infinite.)
 //
 // On paper, an H200 (132 multiprocessors of 65536 registers and 227 KB of shared memory), a block of 4 warps:
-//   width  columns  shared memory  blocks
-//      64       64          72 KB  2 by registers: 8 warps
-//     128       32          79 KB  2
-//     256       32         144 KB  1 by shared memory; channels of the gradients in two parts, which repeat the scores
-// A step of 16 channels takes (16 + 64) * 32 bytes from shared memory for 8 products of 16 x 8 x 16: 2.5 cycles a
-// product, where the tensor cores take 1 to 2; a warp with 32 rows would halve that and has not the registers for it.
+//   width  shared memory  blocks
+//      64          46 KB  3 of rows that are queries, 2 of keys (by registers): 12 and 8 warps
+//     128          79 KB  2
+//     256         144 KB  1 by shared memory; channels of the gradients in two parts, which repeat the scores
+// A step of 16 channels takes (16 + 32) * 32 bytes from shared memory for 4 products of 16 x 8 x 16: 3 cycles a
+// product, where the tensor cores take 1 to 2. Warps with 32 rows, or tiles of 64 columns, would have 2 to 2.5 and not
+// the registers.
 #include "tutti/backends/cuda/attention_mma.h"
 
 namespace tutti {
@@ -18,12 +19,17 @@ namespace {
 constexpr int block_rows = 64;
 template <int W>
 struct Sizes {
-  static constexpr int columns = W <= 64 ? 64 : 32, part = W <= 128 ? W : 128;  // of the gradients' channels
-  static constexpr int tile = columns * mma_pitch<W>;                           // elements
+  static constexpr int columns = 32, part = W <= 128 ? W : 128;  // of the gradients' channels
+  static constexpr int tile = columns * mma_pitch<W>;            // elements
   static constexpr size_t bytes = 2 * (2 * block_rows * mma_pitch<W> + 4 * size_t{tile}) +
                                   sizeof(float) * mma_threads * (columns / 2) +
                                   sizeof(QueryNumbers<float>) * 2 * columns;
 };
+
+/// Of a multiprocessor, by which registers are given out.
+constexpr int resident_blocks(int width, bool rows_are_keys) {
+  return width > 128 ? 1 : width > 64 || rows_are_keys ? 2 : 3;
+}
 
 struct Input {
   AttentionProblem problem;
@@ -68,7 +74,7 @@ __device__ void clear(Fragments<1, P>& sums) {
 
 /// d1 is dq, or dk if rows are keys; then d2 is dv.
 template <bool rows_are_keys, class T, int W>
-__global__ void __launch_bounds__(mma_threads)
+__global__ void __launch_bounds__(mma_threads, resident_blocks(W, rows_are_keys))
     tensor_core_backward_kernel(Input in, Heads d1, Heads d2, int64_t tiles, int64_t parts, int64_t items) {
   using S = Sizes<W>;
   constexpr int C = S::columns, P = S::part;
