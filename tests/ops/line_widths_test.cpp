@@ -129,5 +129,6 @@ TEST_CASE("layer_norm and its gradients at every width, and where squares overfl
   }
   check_layer_norm(4225, 3, DType::float32, 1, 3e-5);
   check_layer_norm(4225, 40, DType::float32, 1, 3e-5);
+  check_layer_norm(3, 3079, DType::float64, 1, 1e-12);
   check_layer_norm(2, 16392, DType::float32, 1, 3e-6);
 }

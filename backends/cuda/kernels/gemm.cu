@@ -125,9 +125,9 @@ __device__ void write_tile(const Job& job, const Target<T>& to, Place place, int
   }
 }
 
-/// Two blocks on a multiprocessor; of the largest tiles, one: their sums alone are 64 registers of a thread.
+/// Two blocks on a multiprocessor; of the largest tiles, whose sums alone fill half of the registers then, one.
 template <class T, int per_thread>
-__global__ void __launch_bounds__(256, per_thread < 8 ? 2 : 1) product_kernel(Job job) {
+__global__ void __launch_bounds__(256, per_thread * sizeof(T) < 32 ? 2 : 1) product_kernel(Job job) {
   const SimpleProduct& p = job.p;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;  // a warp is 4 x 8 threads: few banks for either operand
   const int down = warp / 2 * 4 + lane / 8, across = warp % 2 * 8 + lane % 8;

@@ -8,7 +8,11 @@ namespace tutti {
 namespace {
 
 constexpr int of_thread = 8;  // elements of a line
-constexpr int64_t fused_width = int64_t{of_thread} * most_line_threads;
+/// Threads of a block; float64 takes twice the registers.
+template <class T>
+inline constexpr int fused_threads = sizeof(T) == 8 ? 384 : most_line_threads;
+template <class T>
+inline constexpr int64_t fused_width = int64_t{of_thread} * fused_threads<T>;
 
 template <class T>
 struct Job {
@@ -81,7 +85,7 @@ __device__ void add_sums(const Job<T>& job, const Chunk& part, const Normal<C>& 
 
 /// A part per team.
 template <class T, class S>
-__global__ void __launch_bounds__(most_line_threads, 1) fused_kernel(Job<T> job, Team team) {
+__global__ void __launch_bounds__(fused_threads<T>, 1) fused_kernel(Job<T> job, Team team) {
   using C = compute_t<T>;
   const Lines<2>& x = job.x_dy;
   const auto width = static_cast<C>(x.width);
@@ -210,12 +214,12 @@ void backward(Job<T> job, T* dweight, T* dbias) {
   constexpr int V = 16 / sizeof(T);
   const bool packs = packs_of_lines<V>(x) && aligned<V, T>(job.weight);
   const auto run = [&]<int v>(std::integral_constant<int, v>) {
-    if (x.width <= fused_width) {
+    if (x.width <= fused_width<T>) {
       int team = 1;
       while (team < 32 && team * of_thread < x.width) team *= 2;
       int block = 256;
       if (team * of_thread < x.width)
-        team = block = threads_for((x.width + of_thread - 1) / of_thread, most_line_threads);
+        team = block = threads_for((x.width + of_thread - 1) / of_thread, fused_threads<T>);
       start(fused_kernel<T, LineShape<v, of_thread, true>>, blocks_for(job.parts, block / team), block, 0, job,
             Team{team});
       return;
