@@ -162,7 +162,7 @@ __global__ void fold_kernel(Fold x, Op op, FoldPlan plan, typename Op::Acc* part
 
 /// The pieces of each result.
 template <class Op>
-__global__ void __launch_bounds__(fold_threads)
+__global__ void __launch_bounds__(fold_threads, 1)
     fold_parts_kernel(Fold x, Op op, int64_t pieces, int groups, const typename Op::Acc* parts) {
   const int t = static_cast<int>(threadIdx.x), lanes = fold_threads / groups;
   const int64_t tiles = (x.results + groups - 1) / groups;
