@@ -1,6 +1,7 @@
 #include "tutti/core/backend.h"
 
 #include <atomic>
+#include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <deque>
@@ -20,15 +21,17 @@ extern const Backend cuda_backend;
 
 namespace {
 
-static_assert(std::atomic<Device>::is_always_lock_free);
+/// As a number: a Device has the alignment of a byte, and Clang would ask libatomic for it.
+using DeviceBits = uint16_t;
+static_assert(sizeof(Device) == sizeof(DeviceBits));
 
 /// What the environment says, at first.
-std::atomic<Device>& chosen_device() {
-  static std::atomic<Device> chosen = [] {
+std::atomic<DeviceBits>& chosen_device() {
+  static std::atomic<DeviceBits> chosen = [] {
     const char* name = std::getenv("TUTTI_DEVICE");
-    if (!name || !*name) return cpu;
+    if (!name || !*name) return std::bit_cast<DeviceBits>(cpu);
     try {
-      return device_from(name);
+      return std::bit_cast<DeviceBits>(device_from(name));
     } catch (const Error& e) {
       throw DeviceError(message("TUTTI_DEVICE=", name, ": ", std::string_view(e.what())));
     }
@@ -134,10 +137,10 @@ Device device_from(std::string_view name) {
   throw ValueError(message("device '", name, "': expected cpu, cuda or cuda:<number>"));
 }
 
-Device default_device() { return chosen_device().load(std::memory_order_relaxed); }
+Device default_device() { return std::bit_cast<Device>(chosen_device().load(std::memory_order_relaxed)); }
 void set_default_device(Device device) {
   (void)backend(device);
-  chosen_device().store(device, std::memory_order_relaxed);
+  chosen_device().store(std::bit_cast<DeviceBits>(device), std::memory_order_relaxed);
 }
 
 }  // namespace tutti
