@@ -191,6 +191,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* handle, unsigned flags) {
   LOCK;
   auto event = std::make_shared<Event>();
   event->timed = !(flags & cudaEventDisableTiming);
+  event->device = current_device();
   *handle = reinterpret_cast<cudaEvent_t>(event.get());
   state().events[*handle] = std::move(event);
   return cudaSuccess;
@@ -204,7 +205,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t of) {
   LOCK;
   const auto event = event_of(handle);
   const auto stream = stream_of(of);
-  RETURN_UNKNOWN_UNLESS(event && stream);
+  RETURN_UNKNOWN_UNLESS(event && stream && event->device == stream->device);
   event->capture = stream->capture;
   event->captured_in = stream.get();
   if (stream->capture) {
