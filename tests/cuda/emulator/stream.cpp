@@ -55,6 +55,7 @@ void let_another_go_on() {
   if (!wait.stream || wait.passed()) step(other);
 }
 void run_until(Stream& stream, uint64_t at) {
+  const Linger open;
   while (stream.done < at && !stream.steps.empty()) {
     let_another_go_on();
     if (stream.done < at && !stream.steps.empty()) step(stream);
@@ -177,7 +178,10 @@ cudaError_t cudaDeviceSynchronize() {
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
   LOCK;
-  return enqueue(handle, "cudaLaunchHostFunc", [=] { function(data); });
+  return enqueue(handle, "cudaLaunchHostFunc", [=] {
+    close_to_host();
+    function(data);
+  });
 }
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
   LOCK;
