@@ -89,6 +89,7 @@ void enqueue(const std::shared_ptr<Stream>& stream, Work work) {
   if (!config().lazy) run_until(*stream, stream->put);
 }
 cudaError_t enqueue(cudaStream_t handle, const char* what, Work work) {
+  const Lock lock(mutex());  // (cuBLAS has not taken it)
   const auto stream = stream_of(handle);
   if (!stream) {
     note(std::string(what) + ": not a stream, or one that has been destroyed");
