@@ -8,6 +8,7 @@
 #include "tutti/autograd/detail/mode.h"
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
+#include "tutti/core/profiler_range.h"
 
 namespace tutti {
 
@@ -229,8 +230,16 @@ class Walk {
     }
   }
 
+  static Grads gradient(Node& node, Saved& saved, const Grads& dy) {
+    const ProfilerRange range([&] {
+      const std::string place = node.where && !node.where->empty() ? *node.where + ": " : "";
+      return place + node.op + " backward";
+    });
+    return detail::mode.anomaly ? detail::checked_backward(node, saved, dy) : node.backward(saved, dy);
+  }
+
   void run_gradient(Node& node, Saved& saved, Grads& dy) {
-    Grads grads = detail::mode.anomaly ? detail::checked_backward(node, saved, dy) : node.backward(saved, dy);
+    Grads grads = gradient(node, saved, dy);
     if (static_cast<int>(grads.size()) != node.edge_count)
       throw AutogradError(message(node.op, ": its gradient function returned ", grads.size(), " gradients for ",
                                   node.edge_count, " inputs"));

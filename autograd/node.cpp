@@ -6,6 +6,7 @@
 #include "tutti/autograd/detail/mode.h"
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
+#include "tutti/core/profiler_range.h"
 
 namespace tutti {
 
@@ -106,7 +107,7 @@ bool records(const char* op, std::span<const Output> outputs, std::span<const Te
 
 void attach(std::shared_ptr<Node> node, std::span<const Tensor> inputs, std::span<const Keep> saved,
             std::span<const Output> outputs) {
-  if (mode.anomaly) [[unlikely]]
+  if (mode.anomaly || profiler_ranges()) [[unlikely]]
     note_place(*node);
   node->output_count = static_cast<int>(outputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) fill(node->edges[i], inputs[i]);

@@ -59,7 +59,7 @@ struct Node : std::enable_shared_from_this<Node> {
   Kind kind;
   bool released = false;                                     // backward has run and freed what was saved
   std::unique_ptr<std::vector<std::pair<int, Hook>>> hooks;  // (output, hook)
-  std::unique_ptr<const std::string> where;                  // the module's path, if made in anomaly_mode
+  std::unique_ptr<const std::string> where;                  // the module's path: for anomaly_mode, profilers
 };
 
 struct Leaf final : Node {

@@ -39,7 +39,11 @@ struct Backend {
   /// free when it returns; the values are there for what is launched after arrive(of the result). Null: copy() instead.
   uint64_t (*send)(int index, void* to, const void* from, size_t bytes) = nullptr;
   void (*arrive)(int index, uint64_t sent) = nullptr;
-  const Recorder* recorder = nullptr;  ///< null: there is none
+  const Recorder* recorder = nullptr;                      ///< null: there is none
+  void* (*stream)(int index) = nullptr;                    ///< cuda_stream.h; null: there are none
+  void* (*use_stream)(int index, void* stream) = nullptr;  ///< from now on; gives the one before
+  void (*open_range)(const char* name) = nullptr;          ///< profiler_range.h: of this thread
+  void (*close_range)() = nullptr;
 };
 
 /// DeviceError if this build or this machine lacks the device.

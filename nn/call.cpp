@@ -32,6 +32,11 @@ std::string Call::path() const {
   return before.empty() || name.empty() ? before + name : before + "." + name;
 }
 
+std::string Call::title() const {
+  std::string where = path();
+  return where.empty() ? type_name(module_) : where;
+}
+
 bool Watch::recording() { return grad_mode(); }
 
 Watch::Watch(const Module& module) : module_(module), from_(tutti::detail::next_sequence()) {}

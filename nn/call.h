@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tutti/autograd/anomaly.h"
+#include "tutti/core/profiler_range.h"
 
 #pragma GCC visibility push(default)
 namespace tutti {
@@ -21,12 +22,14 @@ class Module;
 
 class Call final : public tutti::detail::Caller {
  public:
-  explicit Call(const Module& module) : module_(module) {}
+  explicit Call(const Module& module) : module_(module), range_([this] { return title(); }) {}
   std::string path() const override;
   const Module& module() const { return module_; }
 
  private:
+  std::string title() const;  ///< the path, or the type of the outermost module
   const Module& module_;
+  const ProfilerRange range_;
 };
 
 /// Looks a call over for leaves that the module uses and does not name. What is given from outside is nobody's

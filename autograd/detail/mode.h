@@ -15,7 +15,7 @@ struct Mode {
 };
 extern constinit thread_local Mode mode;
 
-// anomaly.cpp; called in anomaly_mode only.
+// anomaly.cpp; called in anomaly_mode only (note_place for a profiler's ranges, too).
 
 /// ValueError if one of an operation's results is not finite.
 void check_results(const char* op, std::span<const Output> outputs, std::span<const Tensor> inputs);

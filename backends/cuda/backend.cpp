@@ -72,6 +72,11 @@ void wait_for(int index) {
   cuda::wait();
 }
 
+void* stream_of(int index) {
+  const cuda::Selected there(index);
+  return cuda::stream();
+}
+
 const Recorder graphs{.allocate = allocate_whole,
                       .begin = cuda::begin_capture,
                       .end = cuda::end_capture,
@@ -106,6 +111,10 @@ const Backend cuda_backend{.name = "cuda",
                            .synchronize = wait_for,
                            .send = cuda::send,
                            .arrive = cuda::arrive,
-                           .recorder = &graphs};
+                           .recorder = &graphs,
+                           .stream = stream_of,
+                           .use_stream = cuda::use_stream,
+                           .open_range = cuda::open_range,
+                           .close_range = cuda::close_range};
 
 }  // namespace tutti

@@ -1,6 +1,7 @@
 #include "tutti/backends/cuda/runtime.h"
 
 #include <array>
+#include <atomic>
 #include <mutex>
 
 #include "tutti/backends/cuda/capture.h"
@@ -21,7 +22,9 @@ thread_local Capture capture;
 
 struct PerDevice {
   std::once_flag once;
-  cudaStream_t stream = nullptr;
+  cudaStream_t own = nullptr;
+  std::atomic<cudaStream_t> stream = nullptr;  // our own, or the user's while he lends one
+  cudaEvent_t changed = nullptr;
   int multiprocessors = 0;
 };
 
@@ -31,7 +34,9 @@ PerDevice& of(int index) {
   PerDevice& d = devices[static_cast<size_t>(index)];
   std::call_once(d.once, [&] {
     check(cudaSetDevice(index), "cudaSetDevice");
-    check(cudaStreamCreateWithFlags(&d.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    check(cudaStreamCreateWithFlags(&d.own, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    check(cudaEventCreateWithFlags(&d.changed, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    d.stream = d.own;
     check(cudaDeviceGetAttribute(&d.multiprocessors, cudaDevAttrMultiProcessorCount, index), "cudaDeviceGetAttribute");
     check(cudaSetDevice(current), "cudaSetDevice");
   });
@@ -68,9 +73,23 @@ void refuse_in_capture(const char* what) {
 }
 
 int device() { return current; }
-cudaStream_t stream() { return capture.stream && capture.device == current ? capture.stream : of(current).stream; }
 cudaStream_t main_stream() { return of(current).stream; }
+cudaStream_t stream() { return capture.stream && capture.device == current ? capture.stream : main_stream(); }
 int multiprocessors() { return of(current).multiprocessors; }
+
+void* use_stream(int index, void* stream) {
+  const Selected there(index);
+  refuse_in_capture("changes the device's stream");
+  PerDevice& d = of(index);
+  const cudaStream_t before = d.stream, next = stream ? static_cast<cudaStream_t>(stream) : d.own;
+  if (next == before) return before;
+  // An event that another device's stream, or one that is gone, cannot record.
+  check(cudaEventRecord(d.changed, next), "CudaStreamScope: the stream given is none of this device's");
+  check(cudaEventRecord(d.changed, before), "cudaEventRecord");
+  check(cudaStreamWaitEvent(next, d.changed, 0), "cudaStreamWaitEvent");
+  d.stream = next;
+  return before;
+}
 
 void check(cudaError_t e, const char* what) {
   if (e == cudaSuccess) return;

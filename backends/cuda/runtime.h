@@ -11,7 +11,8 @@ namespace tutti::cuda {
 int device();
 
 /// Its stream. All threads share one per device, so that whatever one thread made another may use: work is done in the
-/// order in which it was launched, by whomever. (A thread that records a graph has another meanwhile: ask each time.)
+/// order in which it was launched, by whomever. (Ask each time: a thread that records a graph has another meanwhile,
+/// and a user may lend one of his own, core/cuda_stream.h.)
 cudaStream_t stream();
 
 /// Of this thread's device.

@@ -5,6 +5,13 @@ namespace tutti::cuda {
 
 int count();             ///< 0 without a driver
 void select(int index);  ///< for this thread, from now on
+/// The device's work goes to this stream from now on, after what was launched before; null: the library's own. Gives
+/// the one before.
+void* use_stream(int index, void* stream);
+
+// Backend::open_range, close_range (nvtx.cpp).
+void open_range(const char* name);
+void close_range();
 
 /// What select() had chosen, again at the end.
 class Selected {

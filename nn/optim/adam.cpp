@@ -4,6 +4,7 @@
 
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/cuda_graph.h"
+#include "tutti/core/profiler_range.h"
 #include "tutti/nn/optim/detail/slots.h"
 #include "tutti/nn/optim/detail/state.h"
 
@@ -26,6 +27,7 @@ AdamW::AdamW(std::vector<ParameterGroup> groups, AdamWOptions o)
     : Adam("AdamW", std::move(groups), {o.lr, o.beta1, o.beta2, o.eps, o.weight_decay}, /*decoupled=*/true) {}
 
 void Adam::step() {
+  const ProfilerRange range([this] { return std::string(name_) + ".step"; });
   check_groups();
   const no_grad off;
   check_effect();

@@ -8,6 +8,7 @@
 #include "tutti/core/cuda_check.h"
 #include "tutti/core/cuda_graph.h"
 #include "tutti/core/error.h"
+#include "tutti/core/profiler_range.h"
 #include "tutti/nn/optim/detail/device_limits.h"
 #include "tutti/nn/optim/detail/slots.h"
 
@@ -115,6 +116,7 @@ GradNorm limit_norm_later(Gradients& g, double max_norm) {
 }
 
 GradNorm limit_norm(const std::vector<Tensor>& parameters, const Named* named, double max_norm) {
+  const ProfilerRange range("clip_grad_norm");
   if (!(max_norm >= 0)) throw ValueError(message("clip_grad_norm: max_norm is ", max_norm, "; it must be at least 0"));
   const no_grad off;
   Gradients g("clip_grad_norm", parameters, named);
@@ -123,6 +125,7 @@ GradNorm limit_norm(const std::vector<Tensor>& parameters, const Named* named, d
 }
 
 void limit_value(const std::vector<Tensor>& parameters, const Named* named, double limit) {
+  const ProfilerRange range("clip_grad_value");
   if (!(limit >= 0)) throw ValueError(message("clip_grad_value: limit is ", limit, "; it must be at least 0"));
   const no_grad off;
   Gradients g("clip_grad_value", parameters, named);

@@ -5,6 +5,7 @@
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/cuda_graph.h"
 #include "tutti/core/error.h"
+#include "tutti/core/profiler_range.h"
 #include "tutti/nn/optim/detail/slots.h"
 #include "tutti/nn/optim/detail/state.h"
 
@@ -22,6 +23,7 @@ SGD::SGD(std::vector<ParameterGroup> groups, SGDOptions options)
 }
 
 void SGD::step() {
+  const ProfilerRange range("SGD.step");
   check_groups();
   const no_grad off;
   check_effect();

@@ -7,6 +7,7 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "recorder.h"
 #include "report.h"
@@ -17,7 +18,8 @@ namespace emulator {
 namespace {
 
 constexpr size_t arena_bytes = size_t{16} << 30;  // of addresses; memory only where it is touched
-constexpr size_t alignment = 256;                 // what cudaMalloc promises
+constexpr size_t huge_page = size_t{2} << 20;
+constexpr size_t alignment = 256;  // what cudaMalloc promises
 constexpr size_t quarantine_bytes = size_t{64} << 20;
 constexpr int most_devices = 8;
 
@@ -26,6 +28,7 @@ struct Arena {
   size_t used = 0;
   size_t in_use = 0;
   int opened = 0;
+  bool lingers = false;                             // opened by none, and not closed yet
   std::multimap<size_t, char*> holes;               // by size
   std::deque<std::pair<char*, size_t>> quarantine;  // freed, not handed out again yet
   size_t in_quarantine = 0;
@@ -38,6 +41,7 @@ struct Record {
 };
 struct State {
   Arena arenas[most_devices];
+  int lingering = 0;
   std::map<char*, Record> blocks;
   std::map<char*, Record> segments;  // divided ones
 };
@@ -52,20 +56,27 @@ size_t stride_of(size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment / (2 * alignment) * (2 * alignment) + 2 * alignment;
 }
 
+// Whole huge pages, as the cost is by pages that have been touched.
 void protect(Arena& arena, int how) {
-  if (arena.used) mprotect(arena.begin, (arena.used + 4095) / 4096 * 4096, how);
+  if (arena.used) mprotect(arena.begin, (arena.used + huge_page - 1) / huge_page * huge_page, how);
+}
+void close(Arena& arena) {
+  arena.lingers = false;
+  protect(arena, PROT_NONE);
 }
 Arena& arena_of(int device) {
   Arena& arena = state().arenas[device];
   if (!arena.begin) {
-    void* p = mmap(nullptr, arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p = mmap(nullptr, arena_bytes + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) fail("the emulator cannot have addresses for device memory", Site::here());
-    arena.begin = static_cast<char*>(p);
+    const auto address = reinterpret_cast<uintptr_t>(p);
+    arena.begin = static_cast<char*>(p) + ((address + huge_page - 1) / huge_page * huge_page - address);
+    madvise(arena.begin, arena_bytes, MADV_HUGEPAGE);  // where the system has none it is slower
   }
   return arena;
 }
 void fill(char* p, size_t n) {
-  const Open open(every_device);
+  const Open open(device_of(p));
   allow_memory(p, n);
   std::memset(p, 0xff, n);
 }
@@ -84,10 +95,7 @@ void* take_address(int device, size_t bytes) {
     if (arena.used + stride + alignment > arena_bytes) return nullptr;
     p = arena.begin + arena.used + alignment;
     arena.used += stride;
-    if (arena.opened)
-      protect(arena, PROT_READ | PROT_WRITE);
-    else
-      mprotect(arena.begin, (arena.used + 4095) / 4096 * 4096, PROT_NONE);
+    if (arena.opened || arena.lingers) protect(arena, PROT_READ | PROT_WRITE);
     forbid_memory(p - alignment, stride);
   }
   arena.in_use += bytes;
@@ -192,16 +200,34 @@ bool let_through(void* address) {
 
 Open::Open(int device) : device_(device) {
   mutex().lock();
-  for (int d = 0; d < most_devices; ++d)
-    if ((device == every_device || d == device) && state().arenas[d].begin && state().arenas[d].opened++ == 0)
-      protect(state().arenas[d], PROT_READ | PROT_WRITE);
+  for (int d = 0; d < most_devices; ++d) {
+    Arena& arena = state().arenas[d];
+    if (!arena.begin) continue;
+    const bool wanted = device == every_device || d == device;
+    if (wanted && arena.opened++ == 0 && !std::exchange(arena.lingers, false)) protect(arena, PROT_READ | PROT_WRITE);
+    if (!wanted && arena.lingers) close(arena);
+  }
 }
 Open::~Open() {
-  for (int d = 0; d < most_devices; ++d)
-    if ((device_ == every_device || d == device_) && state().arenas[d].begin && --state().arenas[d].opened == 0)
-      protect(state().arenas[d], PROT_NONE);
+  for (int d = 0; d < most_devices; ++d) {
+    Arena& arena = state().arenas[d];
+    if (!arena.begin || (device_ != every_device && d != device_) || --arena.opened > 0) continue;
+    if (state().lingering)
+      arena.lingers = true;
+    else
+      close(arena);
+  }
   catch_wild_accesses();
   mutex().unlock();
+}
+
+void close_to_host() {
+  for (Arena& arena : state().arenas)
+    if (arena.lingers) close(arena);
+}
+Linger::Linger() { ++state().lingering; }
+Linger::~Linger() {
+  if (--state().lingering == 0) close_to_host();
 }
 
 void divide(void* segment) {

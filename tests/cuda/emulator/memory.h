@@ -45,6 +45,17 @@ class Open {
 };
 inline constexpr int every_device = -1;
 
+/// While one lives (and the lock is held), memory stays open between one Open and the next of the same device: opening
+/// and closing costs more than a small kernel.
+class Linger {
+ public:
+  Linger();
+  ~Linger();
+  Linger(const Linger&) = delete;
+  Linger& operator=(const Linger&) = delete;
+};
+void close_to_host();  ///< for host code that runs meanwhile
+
 // signals.cpp
 /// Called before each launch and whenever memory is closed to the host: for this host thread, and before any other
 /// handler.

@@ -55,6 +55,7 @@ void let_another_go_on() {
   if (!wait.stream || wait.passed()) step(other);
 }
 void run_until(Stream& stream, uint64_t at) {
+  const Linger open;
   while (stream.done < at && !stream.steps.empty()) {
     let_another_go_on();
     if (stream.done < at && !stream.steps.empty()) step(stream);
@@ -88,6 +89,7 @@ void enqueue(const std::shared_ptr<Stream>& stream, Work work) {
   if (!config().lazy) run_until(*stream, stream->put);
 }
 cudaError_t enqueue(cudaStream_t handle, const char* what, Work work) {
+  const Lock lock(mutex());  // (cuBLAS has not taken it)
   const auto stream = stream_of(handle);
   if (!stream) {
     note(std::string(what) + ": not a stream, or one that has been destroyed");
@@ -177,7 +179,10 @@ cudaError_t cudaDeviceSynchronize() {
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
   LOCK;
-  return enqueue(handle, "cudaLaunchHostFunc", [=] { function(data); });
+  return enqueue(handle, "cudaLaunchHostFunc", [=] {
+    close_to_host();
+    function(data);
+  });
 }
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
   LOCK;
@@ -191,6 +196,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* handle, unsigned flags) {
   LOCK;
   auto event = std::make_shared<Event>();
   event->timed = !(flags & cudaEventDisableTiming);
+  event->device = current_device();
   *handle = reinterpret_cast<cudaEvent_t>(event.get());
   state().events[*handle] = std::move(event);
   return cudaSuccess;
@@ -204,7 +210,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t of) {
   LOCK;
   const auto event = event_of(handle);
   const auto stream = stream_of(of);
-  RETURN_UNKNOWN_UNLESS(event && stream);
+  RETURN_UNKNOWN_UNLESS(event && stream && event->device == stream->device);
   event->capture = stream->capture;
   event->captured_in = stream.get();
   if (stream->capture) {

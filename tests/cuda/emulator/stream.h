@@ -47,6 +47,7 @@ struct Event {
   Moment moment;
   double time = -1;  // in ms; when its moment passed
   bool timed = true;
+  int device = 0;
   std::shared_ptr<Graph> capture;
   Stream* captured_in = nullptr;
   size_t captured_work = 0;
