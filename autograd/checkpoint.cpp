@@ -12,20 +12,13 @@ using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 /// Sets the default generator back to where it stood; the destructor returns it to where it was.
 class Rewound {
  public:
-  Rewound(uint64_t seed, uint64_t position)
-      : seed_(default_generator().seed()), position_(default_generator().position()) {
-    set(seed, position);
-  }
-  ~Rewound() { set(seed_, position_); }
+  explicit Rewound(const DrawKey& there) : before_(default_generator().mark()) { default_generator().go_back(there); }
+  ~Rewound() { default_generator().go_back(before_); }
   Rewound(const Rewound&) = delete;
   Rewound& operator=(const Rewound&) = delete;
 
  private:
-  static void set(uint64_t seed, uint64_t position) {
-    default_generator().manual_seed(seed);
-    default_generator().set_position(position);
-  }
-  uint64_t seed_, position_;
+  DrawKey before_;
 };
 
 struct Checkpoint final : Node {
@@ -41,11 +34,11 @@ struct Checkpoint final : Node {
     const enable_grad on;  // so that the inputs come back attached to the graph
     std::vector<Tensor> inputs;
     for (int i = 0; i < saved_count; ++i) inputs.push_back(s[i]);
-    const Rewound generator(seed, position);
+    const Rewound generator(drawn_from);
     return f(inputs);
   }
   Function f;
-  uint64_t seed = default_generator().seed(), position = default_generator().position();
+  DrawKey drawn_from = default_generator().mark();
   std::vector<Edge> edge_list;
   std::vector<SavedTensor> saved_list;
 };

@@ -1,8 +1,8 @@
 #include "tutti/core/cuda_graph.h"
 
 #include "tutti/core/detail/private_pool.h"
+#include "tutti/core/detail/recorded_draws.h"
 #include "tutti/core/error.h"
-#include "tutti/core/generator.h"
 
 namespace tutti {
 namespace {
@@ -25,17 +25,12 @@ struct InStep {
 
 Recording* Recording::current() { return recording; }
 
-void detail::check_may_draw() {
-  if (in_step) [[unlikely]]
-    throw DeviceError(
-        "CudaGraph: the step draws random numbers (dropout, say), and every replay would draw the same ones");
-}
-
 CudaGraph::CudaGraph(const std::function<void()>& step, Device device, CudaGraphOptions options) : device_(device) {
   if (options.warm_up < 1)
     throw ValueError(message("CudaGraph: warm_up is ", options.warm_up, "; it must be at least 1"));
   const Recorder* recorder = backend(device).recorder;
   if (!recorder) throw DeviceError(message("CudaGraph: device ", device, " cannot record work"));
+  draws_ = std::make_unique<RecordedDraws>(device);  // not in the pool: no part of the step may write there
   pool_ = std::make_unique<memory::PrivatePool>(device);
   const memory::PrivatePool::Scope scope(pool_.get());
   const InStep mark;
@@ -58,6 +53,7 @@ CudaGraph::~CudaGraph() {
 
 void CudaGraph::replay() {
   if (in_step) throw DeviceError("CudaGraph: a graph's step cannot replay a graph");
+  draws_->go_on();
   for (const auto& f : before_replay_) f();
   backend(device_).recorder->replay(device_.index, work_);
 }

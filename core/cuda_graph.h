@@ -13,6 +13,7 @@ namespace tutti {
 namespace memory {
 class PrivatePool;
 }
+class RecordedDraws;
 
 struct CudaGraphOptions {
   int warm_up = 2;  ///< real runs of the step before it is recorded: memory, optimizer state, plans of products
@@ -26,12 +27,13 @@ struct CudaGraphOptions {
 ///     for (auto& [x, y] : loader) { copy_(images, x); copy_(labels, y); step.replay(); }
 ///
 /// The shapes are those of the recording, and whatever the step does on the host is done then and not again, but for
-/// optimizers, whose rates and steps go on. The step must read its inputs from the same tensors each time; all that it
-/// uses (model, optimizer, inputs) must outlive the graph and stay where it is. Its results (loss, gradients) are
-/// tensors that each replay writes anew.
+/// optimizers, whose rates and steps go on, and generators: each replay draws (dropout, say) what the step itself would
+/// draw then, and moves them on as it would. The step must read its inputs from the same tensors each time; all that it
+/// uses (model, optimizer, inputs, generators) must outlive the graph and stay where it is. Its results (loss,
+/// gradients) are tensors that each replay writes anew.
 ///
-/// DeviceError if the step waits for the device (item(), printing, copies to the host), draws random numbers (dropout:
-/// each replay would draw the same), or takes more memory than in its warm-up. Then nothing is recorded, and the
+/// DeviceError if the step waits for the device (item(), printing, copies to the host), draws random numbers on the
+/// host or the CPU, seeds a generator, or takes more memory than in its warm-up. Then nothing is recorded, and the
 /// warm-up has happened.
 class CudaGraph {
  public:
@@ -45,6 +47,7 @@ class CudaGraph {
  private:
   Device device_;
   std::unique_ptr<memory::PrivatePool> pool_;  // what the step allocates, reserved for it
+  std::unique_ptr<RecordedDraws> draws_;
   std::vector<std::function<void()>> before_replay_;
   std::vector<std::shared_ptr<void>> kept_;
   void* work_ = nullptr;
@@ -60,6 +63,8 @@ class Recording {
   void before_replay(std::function<void()> f) { graph_.before_replay_.push_back(std::move(f)); }
   /// Lives as long as the graph.
   void keep(std::shared_ptr<void> what) { graph_.kept_.push_back(std::move(what)); }
+  /// What generators do in it.
+  RecordedDraws& draws() { return *graph_.draws_; }
 
  private:
   friend class CudaGraph;

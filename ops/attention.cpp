@@ -18,7 +18,7 @@ struct Settings {
   const char* op;
   int64_t nearest, farthest, block;
   double scale, dropout;
-  RandomKey key;
+  DrawKey key;
 };
 
 /// Axes of a tensor as batch, head, token, channel, from an element offset on.
@@ -99,7 +99,7 @@ BlockLayout layout_view(const char* op, const Tensor& layout, int64_t block, con
   return {layout.data(), block, layout.strides()[0], layout.strides()[1]};
 }
 
-Settings check_options(const char* op, const AttentionOptions& o, int64_t width) {
+Settings check_options(const char* op, const AttentionOptions& o, int64_t width, Device device) {
   if (!(o.dropout >= 0 && o.dropout <= 1)) throw ValueError(message(op, ": dropout ", o.dropout, " is outside [0, 1]"));
   if (o.window < 0) throw ValueError(message(op, ": window ", o.window, " is negative"));
   if (!std::isfinite(o.scale)) throw ValueError(message(op, ": scale ", o.scale, " is not finite"));
@@ -112,7 +112,7 @@ Settings check_options(const char* op, const AttentionOptions& o, int64_t width)
           o.block,
           scale,
           o.dropout,
-          o.dropout > 0 ? default_generator().next() : RandomKey{}};
+          o.dropout > 0 ? default_generator().next_for(op, device) : DrawKey{}};
 }
 
 AttentionProblem problem(const Settings& s, const ConstHeads& q, const ConstHeads& k, const ConstHeads& v,
@@ -195,7 +195,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   const ConstHeads qh = heads(q), kh = heads(k), vh = heads(v);
   const ConstHeads mask = mask_view(op, options.mask, q, scores_shape(qh, kh));
   const BlockLayout layout = layout_view(op, options.layout, options.block, qh, kh, q.device());
-  const Settings settings = check_options(op, options, qh.width);
+  const Settings settings = check_options(op, options, qh.width, q.device());
   const Output y = token_major_output({qh.batches, qh.heads, qh.tokens, vh.width}, q.dtype(), q.device());
   const Output log_sums = log_sums_for(qh, q.device());
   kernel::attention_forward::on(q.device())(problem(settings, qh, kh, vh, mask, layout), heads(y), log_sums.data());
@@ -211,7 +211,7 @@ Tensor packed_attention(const Tensor& qkv, const AttentionOptions& options) {
   const ConstHeads q = part(qkv, 0), k = part(qkv, 1), v = part(qkv, 2);
   const ConstHeads mask = mask_view(op, options.mask, qkv, scores_shape(q, k));
   const BlockLayout layout = layout_view(op, options.layout, options.block, q, k, qkv.device());
-  const Settings settings = check_options(op, options, q.width);
+  const Settings settings = check_options(op, options, q.width, qkv.device());
   const Output y = output({q.batches, q.tokens, q.heads, q.width}, qkv.dtype(), qkv.device());
   const Output log_sums = log_sums_for(q, qkv.device());
   kernel::attention_forward::on(qkv.device())(problem(settings, q, k, v, mask, layout), token_major(y),

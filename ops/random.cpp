@@ -19,7 +19,7 @@ uint64_t threshold_of(const char* op, double p) {
 }
 
 /// The same mask as often as it is asked for: (key, threshold) say it all. Its gradient is itself.
-Tensor masked(const Tensor& x, RandomKey key, uint64_t threshold, double scale) {
+Tensor masked(const Tensor& x, DrawKey key, uint64_t threshold, double scale) {
   const Output y = output_like(x);
   if (threshold >> 32)  // p = 1: nothing is left, not even a NaN
     kernel::fill::on(y.device())(row_of(y), 0);
@@ -34,14 +34,14 @@ Tensor masked(const Tensor& x, RandomKey key, uint64_t threshold, double scale) 
 Tensor rand(const Dims& shape, TensorOptions options, Generator& generator) {
   check_floating("rand", options.dtype);
   const Output y = output(shape, options.dtype, options.device);
-  kernel::random_uniform::on(y.device())(row_of(y), generator.next());
+  kernel::random_uniform::on(y.device())(row_of(y), generator.next_for("rand", y.device()));
   return no_gradient(y);
 }
 
 Tensor randn(const Dims& shape, TensorOptions options, Generator& generator) {
   check_floating("randn", options.dtype);
   const Output y = output(shape, options.dtype, options.device);
-  kernel::random_normal::on(y.device())(row_of(y), generator.next());
+  kernel::random_normal::on(y.device())(row_of(y), generator.next_for("randn", y.device()));
   return no_gradient(y);
 }
 
@@ -62,7 +62,7 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, TensorOptions optio
   if (low < least || high - 1 > most)
     throw ValueError(message("randint: [", low, ", ", high, ") does not fit ", options.dtype));
   const Output y = output(shape, options.dtype, options.device);
-  kernel::random_integer::on(y.device())(row_of(y), generator.next(), low,
+  kernel::random_integer::on(y.device())(row_of(y), generator.next_for("randint", y.device()), low,
                                          static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
   return no_gradient(y);
 }
@@ -70,7 +70,7 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, TensorOptions optio
 Tensor bernoulli(double p, const Dims& shape, TensorOptions options, Generator& generator) {
   const uint64_t threshold = threshold_of("bernoulli", p);
   const Output y = output(shape, options.dtype, options.device);
-  const RandomKey key = generator.next();
+  const DrawKey key = generator.next_for("bernoulli", y.device());
   if (threshold >> 32)
     kernel::fill::on(y.device())(row_of(y), 1);
   else
@@ -81,7 +81,7 @@ Tensor bernoulli(double p, const Dims& shape, TensorOptions options, Generator& 
 Tensor randperm(int64_t n, Generator& generator, Device device) {
   if (n < 0) throw ValueError(message("randperm: n = ", n, " is negative"));
   const Output y = output({n}, DType::int64, device);
-  kernel::random_permutation::on(y.device())(row_of(y), generator.next());
+  kernel::random_permutation::on(y.device())(row_of(y), generator.next_for("randperm", y.device()));
   return no_gradient(y);
 }
 
@@ -89,7 +89,7 @@ Tensor dropout(const Tensor& x, double p, bool training, Generator& generator) {
   check_floating("dropout", x);
   const uint64_t threshold = threshold_of("dropout", p);
   if (!training || threshold == 0) return detail::unchanged(x);
-  return masked(x, generator.next(), threshold, p < 1 ? 1 / (1 - p) : 0);
+  return masked(x, generator.next_for("dropout", x.device()), threshold, p < 1 ? 1 / (1 - p) : 0);
 }
 
 }  // namespace tutti

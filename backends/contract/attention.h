@@ -32,8 +32,8 @@ struct AttentionProblem {
   int64_t nearest, farthest;  ///< query i sees key j if nearest <= i + Tk - Tq - j <= farthest
   double scale;
   double dropout;       ///< the probability p of dropping a weight; the others are scaled by 1 / (1 - p)
-  uint32_t drop_below;  ///< weight (b, h, i, j) is dropped if word ((b H + h) Tq + i) Tk + j of `key` is below it
-  RandomKey key;
+  uint32_t drop_below;  ///< weight (b, h, i, j) is dropped if word ((b H + h) Tq + i) Tk + j of key.now() is below it
+  DrawKey key;
 };
 
 namespace kernel {

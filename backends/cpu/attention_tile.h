@@ -163,13 +163,14 @@ template <class T>
 void fill_dropout(const AttentionProblem& a, const Tile& t, T* factor) {
   const T kept = a.dropout < 1 ? static_cast<T>(1 / (1 - a.dropout)) : T(0);
   const uint32_t threshold = a.drop_below;
+  const RandomKey key = a.key.now();
   alignas(64) uint32_t words[words_per_call];
   int64_t drawn = -1;
   for (int64_t i = 0; i < t.queries; ++i) {
     const int64_t first = ((t.b * a.q.heads + t.h) * a.q.tokens + t.query + i) * a.k.tokens + t.key;
     for (int64_t j = 0; j < t.keys;) {
       const int64_t call = (first + j) / words_per_call, skip = (first + j) % words_per_call;
-      if (call != drawn) philox_words(a.key, call, words);
+      if (call != drawn) philox_words(key, call, words);
       drawn = call;
       const int64_t left = t.keys - j, n = left < words_per_call - skip ? left : words_per_call - skip;
       fill_row(

@@ -9,7 +9,8 @@
 namespace tutti {
 
 template <>
-void kernel::random_permutation::run<target::any_cpu>(Rows y, RandomKey key) {
+void kernel::random_permutation::run<target::any_cpu>(Rows y, DrawKey draw) {
+  const RandomKey key = draw.now();
   std::vector<std::pair<uint64_t, int64_t>> keyed(static_cast<size_t>(y.width));
   for (int64_t i = 0; i < y.width; ++i) {
     const Philox4 block = philox(key, static_cast<uint64_t>(i) / 2);

@@ -134,12 +134,13 @@ template <int n, class C>
 __device__ void drop_factors(const AttentionProblem& a, uint64_t first, C (&factor)[n]) {
   const C kept = kept_factor<C>(a);
   const unsigned skip = first % 4;
-  Philox4 words = philox(a.key, first / 4);
+  const RandomKey key = a.key.now();
+  Philox4 words = philox(key, first / 4);
   if (skip != 0) {
     // Shifts instead of an index that the compiler does not know: arrays stay in registers.
     uint32_t w[8] = {words.v[0], words.v[1], words.v[2], words.v[3]};
     if (skip + n > 4) {
-      const Philox4 more = philox(a.key, first / 4 + 1);
+      const Philox4 more = philox(key, first / 4 + 1);
       TUTTI_UNROLL
       for (int k = 0; k < 4; ++k) w[4 + k] = more.v[k];
     }

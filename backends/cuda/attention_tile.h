@@ -2,9 +2,9 @@
 // of which each has `thread_rows` rows and 4 columns of the scores, and `thread_rows` rows and N channels of a result.
 //
 // On paper, an H200 (65536 registers and 227 KB of shared memory per multiprocessor) with float32 and 128 threads:
-//   N = 8  226 registers, 48 KB: 2 blocks per multiprocessor, 8 warps
-//   N = 4  192 registers, 33 KB: 2 blocks
-//   N = 2  168 registers, 33 KB: 3 blocks
+//   N = 8  238 registers, 48 KB: 2 blocks per multiprocessor, 8 warps
+//   N = 4  198 registers, 33 KB: 2 blocks
+//   N = 2  166 registers, 33 KB: 3 blocks
 // float64 with N = 4 has 256 threads of 200 registers and 64 KB: 1 block. The backward pass (N = 4, 2) has up to 255
 // registers: 2 blocks, 1 of float64. A step of depth takes a warp 4 cycles of shared memory (2 for 8 rows, 2 for 64
 // columns) for 32 multiply-adds, for which the multiprocessor needs 8: bound by multiply-adds, of which 32 independent

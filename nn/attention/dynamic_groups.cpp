@@ -4,6 +4,7 @@
 
 #include "tutti/autograd/node.h"
 #include "tutti/core/check.h"
+#include "tutti/core/cuda_graph.h"
 #include "tutti/nn/init.h"
 #include "tutti/nn/option.h"
 #include "tutti/ops/arithmetic.h"
@@ -123,6 +124,9 @@ Tensor DynamicGroups::blend(const Tensor& x, const Tensor& share, const Tensor& 
 
 /// Each sample by its own candidate alone.
 Tensor DynamicGroups::partition(const Tensor& x, const Tensor& choice) const {
+  if (Recording::current())
+    throw DeviceError(message("CudaGraph: ", layer, " in evaluation waits for the device, for its gate's choices; in ",
+                              "training it computes all candidates and waits for nothing"));
   const auto chosen = choice.to_vector<int64_t>();
   std::vector<int64_t> place(chosen.size());  // where a sample's result lies among the joined pieces
   std::vector<Tensor> pieces;

@@ -7,6 +7,8 @@
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/compare.h"
 #include "tutti/ops/copy.h"
+#include "tutti/ops/create.h"
+#include "tutti/ops/extrema.h"
 #include "tutti/ops/random.h"
 #include "tutti/ops/shape.h"
 
@@ -34,23 +36,24 @@ Tensor element_factors(const Tensor& x, const Rates& rates) {
 
 /// For each sample and group 0 or 1 / k_i: [B, 1, G, 1]. Group by group: as long as none was kept, the next is kept
 /// with probability (1 - p_i) / (1 - p_i .. p_G), which is the distribution under the condition that some group is.
+/// Those are no smaller than 1 - p_i, so that the first below its own is the first that is kept. Nothing is read on the
+/// host: a CudaGraph may record it. float64: the same numbers on all devices.
 Tensor group_factors(const Tensor& x, const Rates& rates) {
-  const size_t groups = rates.size(), batch = static_cast<size_t>(x.size(0));
+  const size_t groups = rates.size();
   Rates none_left(groups + 1, 1.0);  // the product of the rates from i on
   for (size_t i = groups; i-- > 0;) none_left[i] = none_left[i + 1] * rates[i];
-  const TensorOptions here{.dtype = DType::float64, .device = cpu};  // the same numbers as elsewhere, and read here
-  const auto uniform = rand({x.size(0), x.size(2)}, here).to_vector<double>();
-  Rates factors(batch * groups);
-  for (size_t b = 0; b < batch; ++b) {
-    bool any = false;
-    for (size_t i = 0; i < groups; ++i) {
-      const double keep = any ? 1 - rates[i] : (1 - rates[i]) / (1 - none_left[i]);
-      const bool kept = uniform[b * groups + i] < keep;
-      any |= kept;
-      if (kept) factors[b * groups + i] = (1 - none_left[0]) / (1 - rates[i]);
-    }
-  }
-  return to(Tensor::from(factors, {x.size(0), 1, x.size(2), 1}, x.device()), x.dtype());
+  Rates columns;  // [3, G]: the probabilities of the first to be kept, of later ones, and the factors
+  for (size_t i = 0; i < groups; ++i) columns.push_back((1 - rates[i]) / (1 - none_left[i]));
+  for (size_t i = 0; i < groups; ++i) columns.push_back(1 - rates[i]);
+  for (size_t i = 0; i < groups; ++i) columns.push_back((1 - none_left[0]) / (1 - rates[i]));
+  const Tensor table = Tensor::from(columns, {3, x.size(2)}, x.device());
+  const Tensor as_first = select(table, 0, 0), as_later = select(table, 0, 1), factor = select(table, 0, 2);
+  const Tensor drawn = rand({x.size(0), x.size(2)}, {.dtype = DType::float64, .device = x.device()});
+  const Tensor first = argmax(lt(drawn, as_first), 1, /*keepdim=*/true);
+  const Tensor group = arange(x.size(2), {.dtype = DType::int64, .device = x.device()});
+  const Tensor dropped = ge(drawn, where(gt(group, first), as_later, as_first));
+  const Tensor factors = masked_fill(expand(factor, dropped.shape()), dropped, 0);
+  return to(reshape(factors, {x.size(0), 1, x.size(2), 1}), x.dtype());
 }
 
 }  // namespace

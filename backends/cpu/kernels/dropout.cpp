@@ -46,7 +46,8 @@ TUTTI_INLINE void drop(const uint32_t (&words)[words_per_call], uint32_t thresho
 }  // namespace
 
 template <>
-void dropout::run<Here>(const Elements<1>& e, RandomKey key, uint32_t threshold, double scale) {
+void dropout::run<Here>(const Elements<1>& e, DrawKey draw, uint32_t threshold, double scale) {
+  const RandomKey key = draw.now();
   const int64_t n = e.shape.product();
   const bool direct = e.shape.n == 1 && e.in_strides[0][0] == 1;
   for_float(e.out_dtype, [&]<class T>(T) {

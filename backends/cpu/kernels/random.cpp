@@ -61,24 +61,24 @@ TUTTI_INLINE T number(V value) {
 }  // namespace
 
 template <>
-void random_uniform::run<Here>(Rows y, RandomKey key) {
+void random_uniform::run<Here>(Rows y, DrawKey key) {
   for_float(y.dtype, [&]<class T>(T) {
     if constexpr (std::is_same_v<T, double>)
-      generate<2, T>(y, key, [](const uint32_t(&w)[words_per_call], T* __restrict out) {
+      generate<2, T>(y, key.now(), [](const uint32_t(&w)[words_per_call], T* __restrict out) {
         for (int i = 0; i < words_per_call / 2; ++i) out[i] = uniform01(w[2 * i], w[2 * i + 1]);
       });
     else
-      generate<1, T>(y, key, [](const uint32_t(&w)[words_per_call], T* __restrict out) {
+      generate<1, T>(y, key.now(), [](const uint32_t(&w)[words_per_call], T* __restrict out) {
         for (int i = 0; i < words_per_call; ++i) out[i] = from_word<T>(w[i]);
       });
   });
 }
 
 template <>
-void random_normal::run<Here>(Rows y, RandomKey key) {
+void random_normal::run<Here>(Rows y, DrawKey key) {
   for_float(y.dtype, [&]<class T>(T) {
     if constexpr (std::is_same_v<T, double>) {
-      generate<2, T>(y, key, [](const uint32_t(&w)[words_per_call], T* __restrict out) {
+      generate<2, T>(y, key.now(), [](const uint32_t(&w)[words_per_call], T* __restrict out) {
         constexpr int n = words_per_call / 4;
         T u[n], v[n], a[n], b[n];
         for (int i = 0; i < n; ++i) {
@@ -92,7 +92,7 @@ void random_normal::run<Here>(Rows y, RandomKey key) {
         }
       });
     } else {
-      generate<1, T>(y, key, [](const uint32_t(&w)[words_per_call], T* __restrict out) {
+      generate<1, T>(y, key.now(), [](const uint32_t(&w)[words_per_call], T* __restrict out) {
         constexpr int n = words_per_call / 2;
         float u[n], v[n], a[n], b[n];
         for (int i = 0; i < n; ++i) {
@@ -110,9 +110,9 @@ void random_normal::run<Here>(Rows y, RandomKey key) {
 }
 
 template <>
-void random_integer::run<Here>(Rows y, RandomKey key, int64_t low, uint64_t range) {
+void random_integer::run<Here>(Rows y, DrawKey key, int64_t low, uint64_t range) {
   for_any(y.dtype, [&]<class T>(T) {
-    generate<2, T>(y, key, [=](const uint32_t(&w)[words_per_call], T* __restrict out) {
+    generate<2, T>(y, key.now(), [=](const uint32_t(&w)[words_per_call], T* __restrict out) {
       for (int i = 0; i < words_per_call / 2; ++i)
         out[i] = number<T>(static_cast<int64_t>(static_cast<uint64_t>(low) + scaled(w[2 * i], w[2 * i + 1], range)));
     });
@@ -120,9 +120,9 @@ void random_integer::run<Here>(Rows y, RandomKey key, int64_t low, uint64_t rang
 }
 
 template <>
-void random_bernoulli::run<Here>(Rows y, RandomKey key, uint32_t threshold) {
+void random_bernoulli::run<Here>(Rows y, DrawKey key, uint32_t threshold) {
   for_any(y.dtype, [&]<class T>(T) {
-    generate<1, T>(y, key, [=](const uint32_t(&w)[words_per_call], T* __restrict out) {
+    generate<1, T>(y, key.now(), [=](const uint32_t(&w)[words_per_call], T* __restrict out) {
       for (int i = 0; i < words_per_call; ++i) out[i] = number<T>(w[i] < threshold ? 1 : 0);
     });
   });

@@ -28,7 +28,8 @@ __device__ int64_t input_offset(const Elements<1>& e, Index i) {
 /// Packs of V elements, V / 4 blocks of words. With `packed` those of the input lie side by side; the last elements,
 /// fewer than V, go one by one.
 template <bool packed, int V, class T, class Index>
-__global__ void dropout_kernel(Elements<1> e, Index n, RandomKey key, uint32_t threshold, compute_t<T> scale) {
+__global__ void dropout_kernel(Elements<1> e, Index n, DrawKey draw, uint32_t threshold, compute_t<T> scale) {
+  const RandomKey key = draw.now();
   const T* x = static_cast<const T*>(e.in[0]);
   T* y = static_cast<T*>(e.out);
   const auto step = static_cast<Index>(thread_count());
@@ -62,7 +63,7 @@ __global__ void dropout_kernel(Elements<1> e, Index n, RandomKey key, uint32_t t
 }  // namespace
 
 template <>
-void kernel::dropout::run<Here>(const Elements<1>& e, RandomKey key, uint32_t threshold, double scale) {
+void kernel::dropout::run<Here>(const Elements<1>& e, DrawKey key, uint32_t threshold, double scale) {
   const int64_t n = e.shape.product();
   if (n == 0) return;
   for_float(e.out_dtype, [&]<class T>(T) {

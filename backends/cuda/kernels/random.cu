@@ -10,7 +10,8 @@ namespace {
 
 /// make(words) gives the V elements of y that block number i makes. y is new: aligned.
 template <int V, class T, class F>
-__global__ void generate_kernel(T* y, int64_t n, RandomKey key, F make) {
+__global__ void generate_kernel(T* y, int64_t n, DrawKey draw, F make) {
+  const RandomKey key = draw.now();
   const int64_t blocks = (n + V - 1) / V;
   for (int64_t i = thread_index(); i < blocks; i += thread_count()) {
     const Pack<T, V> made = make(philox(key, static_cast<uint64_t>(i)));
@@ -24,7 +25,7 @@ __global__ void generate_kernel(T* y, int64_t n, RandomKey key, F make) {
   }
 }
 template <int V, class T, class F>
-void generate(const Rows& y, RandomKey key, const F& make) {
+void generate(const Rows& y, DrawKey key, const F& make) {
   if (y.width == 0) return;
   const int64_t blocks = (y.width + V - 1) / V;
   const int block = threads_for(blocks);
@@ -108,22 +109,22 @@ struct Bernoulli {
 }  // namespace
 
 template <>
-void random_uniform::run<Here>(Rows y, RandomKey key) {
+void random_uniform::run<Here>(Rows y, DrawKey key) {
   for_float(y.dtype, [&]<class T>(T) { generate<per_block<T>, T>(y, key, Uniform<T>{}); });
 }
 
 template <>
-void random_normal::run<Here>(Rows y, RandomKey key) {
+void random_normal::run<Here>(Rows y, DrawKey key) {
   for_float(y.dtype, [&]<class T>(T) { generate<per_block<T>, T>(y, key, Normal<T>{}); });
 }
 
 template <>
-void random_integer::run<Here>(Rows y, RandomKey key, int64_t low, uint64_t range) {
+void random_integer::run<Here>(Rows y, DrawKey key, int64_t low, uint64_t range) {
   for_any(y.dtype, [&]<class T>(T) { generate<2, T>(y, key, Integer<T>{static_cast<uint64_t>(low), range}); });
 }
 
 template <>
-void random_bernoulli::run<Here>(Rows y, RandomKey key, uint32_t threshold) {
+void random_bernoulli::run<Here>(Rows y, DrawKey key, uint32_t threshold) {
   for_any(y.dtype, [&]<class T>(T) { generate<4, T>(y, key, Bernoulli<T>{threshold}); });
 }
 

@@ -25,7 +25,8 @@ __device__ void put(Keyed* sorted, int64_t* order, int64_t at, Keyed k) {
 }
 
 /// A bitonic sort by tile / 2 threads. Places beyond n have the largest key and come last.
-__global__ void sort_tiles_kernel(Keyed* sorted, int64_t* order, int64_t n, RandomKey random) {
+__global__ void sort_tiles_kernel(Keyed* sorted, int64_t* order, int64_t n, DrawKey draw) {
+  const RandomKey random = draw.now();
   SHARED(uint64_t, key, [tile]);
   SHARED(uint32_t, number, [tile]);
   const auto thread = static_cast<int>(threadIdx.x);
@@ -83,7 +84,7 @@ __global__ void merge_kernel(const Keyed* from, Keyed* sorted, int64_t* order, i
 }  // namespace
 
 template <>
-void kernel::random_permutation::run<Here>(Rows y, RandomKey key) {
+void kernel::random_permutation::run<Here>(Rows y, DrawKey key) {
   const int64_t n = y.width;
   if (n == 0) return;
   auto* order = static_cast<int64_t*>(y.data);

@@ -75,6 +75,28 @@ TEST_CASE("group dropout: whole groups follow their rates given that one is kept
   }
 }
 
+TEST_CASE("group dropout: whole groups one after another, by the generator's numbers") {
+  const std::vector<double> p{0.9, 0.5, 0, 0.2, 0.7};
+  const GroupDropout layer(5, {.rates = p, .whole_groups = true});
+  manual_seed(8);
+  const auto drawn = rand({300, 5}, {.dtype = DType::float64}).to_vector<double>();
+  manual_seed(8);
+  const auto y = layer(ones({300, 1, 5}, {.dtype = DType::float64})).to_vector<double>();
+  std::vector<double> none_left(6, 1);
+  for (size_t g = 5; g-- > 0;) none_left[g] = none_left[g + 1] * p[g];
+  std::vector<double> want(y.size());
+  for (size_t s = 0; s < 300; ++s) {
+    bool any = false;
+    for (size_t g = 0; g < 5; ++g) {
+      const double keep = any ? 1 - p[g] : (1 - p[g]) / (1 - none_left[g]);
+      if (drawn[5 * s + g] >= keep) continue;
+      any = true;
+      want[5 * s + g] = (1 - none_left[0]) / (1 - p[g]);
+    }
+  }
+  CHECK(y == want);
+}
+
 TEST_CASE("group dropout: at least one group is kept even where all rates are close to 1") {
   manual_seed(3);
   const GroupDropout layer(4, {.rates = {0.999}, .whole_groups = true});
