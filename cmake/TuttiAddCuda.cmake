@@ -64,7 +64,8 @@ function(tutti_add_emulated_cuda target flavour)
   target_link_libraries(${target} PRIVATE ${emulator})
 endfunction()
 
-# The objects are compiled with the include directories of `target`, and become part of it unless it is an INTERFACE library.
+# The objects are compiled with the include directories of `target`, and become part of it unless it is an INTERFACE library;
+# the target <target>_nvcc, which makes them, has their paths in its property TUTTI_OBJECTS.
 function(tutti_add_nvcc_cuda target)
   tutti_cuda_sources(sources ${ARGN})
   set(include "$<TARGET_PROPERTY:${target},INTERFACE_INCLUDE_DIRECTORIES>")
@@ -89,6 +90,7 @@ function(tutti_add_nvcc_cuda target)
   endforeach()
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${target}_nvcc)
   add_custom_target(${target}_nvcc DEPENDS ${objects})
+  set_target_properties(${target}_nvcc PROPERTIES TUTTI_OBJECTS "${objects}")
   if(NOT type STREQUAL "INTERFACE_LIBRARY")
     add_dependencies(${target} ${target}_nvcc)
     target_sources(${target} PRIVATE ${objects})

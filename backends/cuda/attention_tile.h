@@ -75,11 +75,24 @@ __device__ void load_shared(const C* p, C (&v)[n]) {
   }
 }
 
+template <int n, class C>
+__device__ void store_shared(const C (&v)[n], C* p) {
+  constexpr int pack = 16 / sizeof(C);
+  TUTTI_UNROLL
+  for (int i = 0; i < n; i += pack) {
+    Pack<C, pack> x;
+    TUTTI_UNROLL
+    for (int k = 0; k < pack; ++k) x.v[k] = v[i + k];
+    *reinterpret_cast<Pack<C, pack>*>(p + i) = x;
+  }
+}
+
 /// Channels [from, from + staged_depth) of 64 tokens, times `factor`, as [channel][token]; 0 where there is nothing.
-/// A warp takes 16 tokens by two packs: whole sectors of memory, and no two lanes of it write to one bank.
+/// A warp takes 16 tokens by two packs of 16 bytes: whole sectors of memory. No two lanes of it write to one bank, but
+/// of 16-bit numbers two do.
 template <class T, class C = compute_t<T>>
 __device__ void stage_transposed(const Tokens<const T>& x, int64_t from, C factor, C* to) {
-  constexpr int V = sizeof(C) == 8 ? 2 : 4, steps = staged_depth<C> / V / 2;
+  constexpr int V = 16 / sizeof(T), steps = staged_depth<C> / V / 2;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool packed = packable<V>(x);
   for (int u = static_cast<int>(threadIdx.x) / 32; u < tile / 16 * steps; u += tile_threads<C> / 32) {
@@ -201,26 +214,26 @@ __device__ void store_weights(const C (&weights)[thread_rows<C>][tile_columns], 
 /// something infinite or NaN.
 template <int N, class T, class C = compute_t<T>>
 __device__ bool stage_values(const Tokens<const T>& x, int64_t from, C* to) {
-  constexpr int V = sizeof(C) == 8 ? 2 : 4, packs = 16 * N / V;
+  constexpr int V = 16 / sizeof(T), packs = 16 * N / V;
   const bool packed = packable<V>(x);
   bool finite = true;
   for (int i = static_cast<int>(threadIdx.x); i < tile * packs; i += tile_threads<C>) {
     const int token = i / packs, channel = i % packs * V;
     const int64_t left = token < x.count ? x.width - from - channel : 0;
     const T* const p = x.data + token * x.token_stride + (from + channel) * x.stride;
-    Pack<C, V> v{};
+    C v[V] = {};
     if (packed && left > 0) {
       const auto pack = *reinterpret_cast<const Pack<T, V>*>(p);
       TUTTI_UNROLL
-      for (int k = 0; k < V; ++k) v.v[k] = load(&pack.v[k]);
+      for (int k = 0; k < V; ++k) v[k] = load(&pack.v[k]);
     } else {
       TUTTI_UNROLL
       for (int k = 0; k < V; ++k)
-        if (k < left) v.v[k] = load(p + k * x.stride);
+        if (k < left) v[k] = load(p + k * x.stride);
     }
     TUTTI_UNROLL
-    for (int k = 0; k < V; ++k) finite &= v.v[k] * C(0) == C(0);
-    *reinterpret_cast<Pack<C, V>*>(to + token * 16 * N + channel) = v;
+    for (int k = 0; k < V; ++k) finite &= v[k] * C(0) == C(0);
+    store_shared(v, to + token * 16 * N + channel);
   }
   return !finite;
 }

@@ -131,4 +131,7 @@ TEST_CASE("layer_norm and its gradients at every width, and where squares overfl
   check_layer_norm(4225, 40, DType::float32, 1, 3e-5);
   check_layer_norm(3, 3079, DType::float64, 1, 1e-12);
   check_layer_norm(2, 16392, DType::float32, 1, 3e-6);
+  // Wide lines in packs of 2 and 8.
+  check_layer_norm(5, 3080, DType::float64, 1, 1e-12);
+  for (const DType half : {DType::bfloat16, DType::float16}) check_layer_norm(5, 4104, half, 1, 3e-2);
 }

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Installs the library into a scratch folder and uses that copy alone, as other projects do: through CMake, with flags of
-# their own, through pkg-config, with too old a standard, with the headers of another build.
+# their own, through pkg-config, with too old a standard, with the headers of another build; and on its CUDA device, if that is
+# emulated.
 #   package.sh <source> <build> <scratch> <compiler> <flags> [cmake options...]
 set -euo pipefail
 source=$1 build=$2 scratch=$3 compiler=$4 flags=$5
 shift 5
+unset TUTTI_DEVICE  # each program says where it runs
 fail() { echo "FAILED: $*" >&2; exit 1; }
 fail_with_errors() { cat "$scratch/errors" >&2; fail "$@"; }
 rm -rf "$scratch"
@@ -23,6 +25,12 @@ build() {
 }
 build custom_op "$installed" "$flags" "$@"
 "$scratch/build-custom_op/custom_op" --steps 20
+# On the device the operation's own kernel.cu runs. Its numbers are the CPU's; the initial loss shows it.
+if [ -d "$installed/include/tutti/emulator" ]; then
+  first_loss() { "$scratch/build-custom_op/custom_op" --steps 1 --device "$1" | sed -n 's/^step    0  //p'; }
+  "$scratch/build-custom_op/custom_op" --steps 20 --device cuda || fail "custom_op on the emulated device"
+  [ -n "$(first_loss cuda)" ] && [ "$(first_loss cuda)" = "$(first_loss cpu)" ] || fail "custom_op: another loss on the device"
+fi
 
 # A user's own flags do not change a kernel's: a broadcast operand has as many copies as the kernel reads.
 build march_native "$installed" "$flags -march=native" "-DCUSTOM_OP=$scratch/custom_op" "$@"
@@ -39,7 +47,7 @@ compile() { # compile <flags> <file>
   $compiler $1 -I"$installed/include" -fsyntax-only "$2" 2>"$scratch/errors"
 }
 # Kernels compiled without tutti_add_kernels, with registers of another width than the target's, do not compile.
-if [ "$(uname -m)" = x86_64 ]; then
+if [[ " "$isas" " == *[[:space:]]avx2[[:space:]]* ]]; then
   compile "-std=c++20 -DTUTTI_TARGET=avx2 -mavx2 -mfma" "$scratch/custom_op/kernel.cpp" || fail_with_errors "a kernel with its own flags"
   ! compile "-std=c++20 -DTUTTI_TARGET=sse2 -mavx2 -mfma" "$scratch/custom_op/kernel.cpp" || fail "an sse2 kernel compiled with AVX2"
   grep -q "flags of another instruction set" "$scratch/errors" || fail_with_errors "the message on a kernel's flags"

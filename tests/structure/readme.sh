@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # README.md says what is so: its C++ programs compile, run and print what stands behind them, its operation is the one in
 # examples/custom_op, and what any README links to is there.
-#   readme.sh <source> <libtutti> <include> <scratch> <compiler> [flags...]
+#   readme.sh <source> <libtutti> <include> <scratch> <compiler> [flags...] -- [libraries...]
 set -euo pipefail
 source=$1 library=$2 include=$3 scratch=$4
 shift 4
+unset TUTTI_DEVICE  # the CPU: a device that is emulated takes minutes
 rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch"
@@ -17,10 +18,13 @@ block() {
     !inside && /^## / { here = ($0 == heading) }
     show' "$source/README.md"
 }
-compiler=("$@")
+compiler=()
+while [ "$1" != -- ]; do compiler+=("$1"); shift; done
+shift
+libraries=("$@")
 build() { # build NAME: NAME.cpp against the library
-  "${compiler[@]}" -std=c++20 -I "$include" "$1.cpp" -o "$1" "$library" -Wl,-rpath,"$(dirname "$library")" -ldnnl -lz \
-    -pthread >log 2>&1 || { cat log >&2; fail "$1.cpp does not compile"; }
+  "${compiler[@]}" -std=c++20 -I "$include" "$1.cpp" -o "$1" "$library" -Wl,-rpath,"$(dirname "$library")" \
+    "${libraries[@]}" >log 2>&1 || { cat log >&2; fail "$1.cpp does not compile"; }
 }
 
 block "A model" 1 >model.cpp

@@ -2,24 +2,46 @@
 // the keys of a block of queries (dq), one over the queries of a block of keys (dk and dv), so that every sum has its
 // order. A block makes up to 16 N channels of the gradients; wider ones are made in parts, which repeat the scores.
 #include "tutti/backends/cuda/attention_tile.h"
-#include "tutti/backends/cuda/collective.h"
+#include "tutti/backends/cuda/lines.h"
 
 namespace tutti {
 namespace {
 
-/// delta = the sum over channels of dO O, which is the sum over keys of P dP. A warp per query.
+constexpr int delta_threads = 256;
+
+/// delta = the sum over channels of dO O, which is the sum over keys of P dP. A query per team: in the same order with
+/// packs and without.
 template <class T>
-__global__ void delta_kernel(ConstHeads y, ConstHeads dy, compute_t<T>* delta, int64_t rows) {
+__global__ void delta_kernel(ConstHeads y, ConstHeads dy, compute_t<T>* delta, int64_t rows, Team team) {
   using C = compute_t<T>;
-  const int64_t warps = thread_count() / 32;
-  for (int64_t row = thread_index() / 32; row < rows; row += warps) {
-    const int64_t b = row / y.tokens / y.heads, h = row / y.tokens % y.heads, i = row % y.tokens;
-    const auto out = tokens_at<const T>(y, b, h, i, 1), d_out = tokens_at<const T>(dy, b, h, i, 1);
+  constexpr int V = 16 / static_cast<int>(sizeof(T));
+  for (int64_t first = int64_t{blockIdx.x} * team.per_block(); first < rows;
+       first += int64_t{gridDim.x} * team.per_block()) {
+    const int64_t row = first + team.number();
     C sum(0);
-    for (int64_t c = threadIdx.x % 32; c < y.width; c += 32)
-      sum = multiply_add(load(out.data + c * out.stride), load(d_out.data + c * d_out.stride), sum);
-    sum = warp_sum(sum);
-    if (threadIdx.x % 32 == 0) delta[row] = sum;
+    if (row < rows) {
+      const int64_t b = row / y.tokens / y.heads, h = row / y.tokens % y.heads, i = row % y.tokens;
+      const auto out = tokens_at<const T>(y, b, h, i, 1), d_out = tokens_at<const T>(dy, b, h, i, 1);
+      const bool packed = packable<V>(out) && packable<V>(d_out);
+      for (int64_t c = team.rank() * V; c < y.width; c += team.size * V) {
+        C v[V] = {}, d[V] = {};
+        if (packed) {
+          load_pack<V>(out.data + c, v);
+          load_pack<V>(d_out.data + c, d);
+        } else {
+          TUTTI_UNROLL
+          for (int k = 0; k < V; ++k) {
+            if (c + k >= y.width) continue;
+            v[k] = load(out.data + (c + k) * out.stride);
+            d[k] = load(d_out.data + (c + k) * d_out.stride);
+          }
+        }
+        TUTTI_UNROLL
+        for (int k = 0; k < V; ++k) sum = multiply_add(v[k], d[k], sum);
+      }
+    }
+    sum = team.sum(sum);
+    if (row < rows && team.rank() == 0) delta[row] = sum;
   }
 }
 
@@ -68,9 +90,13 @@ __device__ void clear(C (&sums)[thread_rows<C>][N]) {
   }
 }
 
+/// Of a multiprocessor: up to 255 registers of a thread, so that none spills.
+template <class C>
+constexpr int resident_blocks = sizeof(C) == 8 ? 1 : 2;
+
 /// dq of 64 queries, channels from `from` on.
 template <class T, int N>
-__global__ void __launch_bounds__(tile_threads<compute_t<T>>)
+__global__ void __launch_bounds__(tile_threads<compute_t<T>>, resident_blocks<compute_t<T>>)
     query_gradient_kernel(BackwardInput<compute_t<T>> in, Heads dq, int64_t tiles, int64_t parts, int64_t items) {
   using C = compute_t<T>;
   SHARED_DYN(C, memory_start);
@@ -103,7 +129,7 @@ __global__ void __launch_bounds__(tile_threads<compute_t<T>>)
 
 /// dk and dv of 64 keys, channels from `from` on: the query heads of the group one after another.
 template <class T, int N>
-__global__ void __launch_bounds__(tile_threads<compute_t<T>>)
+__global__ void __launch_bounds__(tile_threads<compute_t<T>>, resident_blocks<compute_t<T>>)
     key_gradient_kernel(BackwardInput<compute_t<T>> in, Heads dk, Heads dv, int64_t tiles, int64_t parts,
                         int64_t items) {
   using C = compute_t<T>;
@@ -177,7 +203,11 @@ void backward(const AttentionProblem& a, const ConstHeads& y, const void* log_su
   using C = compute_t<T>;
   const int64_t rows = a.q.batches * a.q.heads * a.q.tokens;
   const Buffer<C> delta(std::max<int64_t>(1, rows));
-  if (rows > 0) start(delta_kernel<T>, blocks_for(rows, 8), 256, 0, y, dy, delta.data(), rows);
+  int team = 1;  // threads for one query
+  while (team < 32 && team * 16 < y.width * static_cast<int64_t>(sizeof(T))) team *= 2;
+  if (rows > 0)
+    start(delta_kernel<T>, blocks_for(rows, delta_threads / team), delta_threads, 0, y, dy, delta.data(), rows,
+          Team{team});
   const BackwardInput<C> in{a, dy, static_cast<const C*>(log_sums), delta.data()};
   if constexpr (is_half<T>)
     if (cuda::tensor_core_attention_backward(a, in.log_sums, in.delta, dy, dq, dk, dv)) return;

@@ -150,29 +150,38 @@ __global__ void __launch_bounds__(most_line_threads, 1) wide_kernel(Job<T> job, 
   }
 }
 
-/// A part of the parameters' gradients for wide lines: a thread per column.
-template <class T>
-__global__ void __launch_bounds__(256, 1) columns_kernel(Job<T> job) {
+constexpr int column_threads = 256;
+constexpr int64_t column_blocks(int64_t width, int pack) {
+  return (width + column_threads * pack - 1) / (column_threads * pack);
+}
+/// A part of the parameters' gradients for wide lines: a thread per pack of V columns.
+template <class T, int V>
+__global__ void __launch_bounds__(column_threads, 1) columns_kernel(Job<T> job) {
   using C = compute_t<T>;
   const Lines<2>& x = job.x_dy;
-  const Team team{256};
-  const int64_t across = (x.width + 255) / 256;
+  const Team team{column_threads};
+  const int64_t across = column_blocks(x.width, V);
   for (int64_t at = blockIdx.x; at < across * job.parts; at += gridDim.x) {
-    const int64_t number = at / across, column = at % across * 256 + threadIdx.x, begin = number * job.part_lines;
+    const int64_t number = at / across, begin = number * job.part_lines;
     const int64_t end = begin + job.part_lines < x.count ? begin + job.part_lines : x.count;
-    C dweight = 0, dbias = 0;
+    const Chunk<V, V> columns(team, x.width, at % across * column_threads * V);
+    C dweight[V] = {}, dbias[V] = {};
     for (int64_t line = begin; line < end; ++line) {
       const T* const in = line_in<T>(x, 0, line);
-      LineOf<T, LineShape<1, of_thread, false>> source(team, in, x.width);
+      LineOf<T, LineShape<V, of_thread, false>> source(team, in, x.width);
       const Normal<C> n = normal_of(job, source, line, true);
-      if (column >= x.width) continue;
-      const C d = load(line_in<T>(x, 1, line) + column);
-      dweight = std::fma(d, n.of(load(in + column) * n.power), dweight);
-      dbias += d;
+      C v[V], dy[V];
+      columns.load(in, C(0), v);
+      columns.load(line_in<T>(x, 1, line), C(0), dy);
+      TUTTI_UNROLL
+      for (int j = 0; j < V; ++j) {
+        dweight[j] = std::fma(dy[j], n.of(v[j] * n.power), dweight[j]);
+        dbias[j] += dy[j];
+      }
     }
-    if (column >= x.width) continue;
-    job.sums[number * 2 * x.width + column] = dweight;
-    job.sums[(number * 2 + 1) * x.width + column] = dbias;
+    C* const sums = job.sums + number * 2 * x.width;
+    columns.store(sums, [&](int j) { return dweight[j]; });
+    columns.store(sums + x.width, [&](int j) { return dbias[j]; });
   }
 }
 
@@ -227,7 +236,7 @@ void backward(Job<T> job, T* dweight, T* dbias) {
     if (x.out)
       start(wide_kernel<T, LineShape<v, of_thread, false>>, blocks_for(x.count), most_line_threads, 0, job,
             Team{most_line_threads});
-    if (wanted) start(columns_kernel<T>, blocks_for((x.width + 255) / 256 * job.parts), 256, 0, job);
+    if (wanted) start(columns_kernel<T, v>, blocks_for(column_blocks(x.width, v) * job.parts), column_threads, 0, job);
   };
   if (x.count > 0) {
     if (packs)
