@@ -35,7 +35,10 @@ case $preset in
   clang | tsan) packages+=(clang libomp-dev) ;;
   *) echo "tests/run.sh: no preset '$preset'" >&2; usage >&2; exit 2 ;;
 esac
-[ "$preset" = tsan ] || options+=(-DTUTTI_BUILD_EXAMPLES=ON "-DTUTTI_TESTS=*")  # tsan's preset chooses
+case $preset in
+  tsan | emulated*) ;;  # their presets choose
+  *) options+=(-DTUTTI_BUILD_EXAMPLES=ON "-DTUTTI_TESTS=*") ;;
+esac
 install_missing "${packages[@]}"
 
 [ "$preset" = release ] && folder=build || folder=build-$preset
