@@ -69,8 +69,8 @@ void kernel::dropout::run<Here>(const Elements<1>& e, DrawKey key, uint32_t thre
   for_float(e.out_dtype, [&]<class T>(T) {
     constexpr int V = sizeof(T) == 2 ? 8 : 4;
     const int last = e.shape.n - 1;
-    const bool packed = last >= 0 && (last == 0 || e.shape[last] % V == 0) &&
-                        packs_fit(e.in[0], sizeof(T), e.in_strides[0], V, false);
+    const bool packed =
+        last >= 0 && (last == 0 || e.shape[last] % V == 0) && packs_fit(e.in[0], sizeof(T), e.in_strides[0], V, false);
     const auto run = [&]<bool fits, class Index>(std::bool_constant<fits>, Index) {
       const int64_t packs = (n + V - 1) / V;
       const int block = threads_for(packs);
