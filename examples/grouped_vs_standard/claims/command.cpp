@@ -11,12 +11,13 @@
 #include "common/program.h"
 #include "grouped_vs_standard/claims/claim.h"
 #include "grouped_vs_standard/claims/whole_report.h"
+#include "grouped_vs_standard/headline/gpu_rows.h"
 
 namespace comparison {
 namespace {
 
 struct Options {
-  std::string results, report, commit = "unknown";
+  std::string results, report, gpu, commit = "unknown";
   std::vector<std::string> only;
   bool quick = false, list = false, plan = false;
   int workers = 0;
@@ -87,6 +88,7 @@ int run(Options& o) {
     std::filesystem::create_directories(o.report);
     examples::check_writable(o.report + "/REPORT.md");
   }
+  const nlohmann::json gpu = read_gpu_result(o.gpu);
   examples::apply(o.program);
   const bool on_cpu = tutti::default_device() == tutti::cpu;
   if (o.results.empty()) o.results = on_cpu ? "claims-results" : "claims-results-cuda";  // they are not the same
@@ -114,7 +116,7 @@ int run(Options& o) {
       findings.push_back(std::move(f));
     }
     const bool whole = o.only.empty() && !o.report.empty();
-    Report report = whole ? whole_report(lab, findings, machine, o.commit) : Report{};
+    Report report = whole ? whole_report(lab, findings, machine, o.commit, gpu) : Report{};
     if (lab.complete()) {
       if (whole) write_report(report, o.report);
       break;
@@ -138,6 +140,10 @@ std::function<int()> add_claims(CLI::App& command) {
       "Folder in which results are kept; a run continues from what is there. claims-results unless given, "
       "or claims-results-cuda with that device");
   command.add_option("--report", o->report, "Folder to write REPORT.md, REPORT.html and figures/ to (all claims only)");
+  command.add_option(
+      "--gpu", o->gpu,
+      "For the report's rows of a GPU: what `grouped_vs_standard --device cuda --json FILE` wrote there; "
+      "'not run' without it");
   command.add_option("--commit", o->commit, "The program's commit, for the results and the report")
       ->capture_default_str();
   command.add_option("--workers", o->workers, "Training runs side by side, one thread each; 0: one per thread")

@@ -10,6 +10,7 @@
 #include "grouped_vs_standard/claims/attention_maps.h"
 #include "grouped_vs_standard/claims/speeds.h"
 #include "grouped_vs_standard/claims/tuned.h"
+#include "grouped_vs_standard/headline/gpu_rows.h"
 #include "grouped_vs_standard/headline/protocol.h"
 #include "grouped_vs_standard/report/html.h"
 #include "grouped_vs_standard/report/markdown.h"
@@ -50,7 +51,7 @@ std::string made_by(const std::map<std::string, int>& commits, const std::string
 }
 
 Table headline_table(const Comparison& tuned, const Comparison& plain, const SpeedRatio& speed,
-                     const StepBytes (&bytes)[2]) {
+                     const StepBytes (&bytes)[2], const nlohmann::json& gpu) {
   const double memory = bytes[1].peak / bytes[0].peak;
   const auto accuracy_row = [&](const std::string& name, const Comparison& c, int64_t protocol) {
     return std::vector<std::string>{name,
@@ -62,7 +63,7 @@ Table headline_table(const Comparison& tuned, const Comparison& plain, const Spe
                                     with_range(c.difference, 2, true),
                                     with_protocol(accuracy_verdict(c.difference, Article::gain), c.seeds, protocol)};
   };
-  return {
+  Table table{
       "The article's table, with ours beside it",
       {"measure", "article: standard", "grouped", "ratio", "here: standard", "grouped", "ratio or difference",
        "verdict"},
@@ -73,12 +74,14 @@ Table headline_table(const Comparison& tuned, const Comparison& plain, const Spe
        accuracy_row("validation accuracy (%), plain", plain, 20),
        {"memory (MB)", number(Article::memory[0], 0), number(Article::memory[1], 0), number(Article::memory_ratio, 3),
         number(bytes[0].peak / 1e6), number(bytes[1].peak / 1e6), number(memory, 3), memory_verdict(memory)}}};
+  for (auto& row : gpu_rows(gpu)) table.rows.push_back(std::move(row));
+  return table;
 }
 
 }  // namespace
 
 Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::string& machine,
-                    const std::string& commit) {
+                    const std::string& commit, const nlohmann::json& gpu) {
   const Setting plain = base::headline_plain(), plain_grouped = grouped_like(plain, grouped_options(4));
   const Comparison without = compare(lab, plain, plain_grouped, 20);
   const Comparison with_augmentation = compare_tuned(lab, tuned_headline(lab));
@@ -92,7 +95,7 @@ Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::s
       fmt::format("{}; commit {}; {:%Y-%m-%d}; the results took {:.0f} minutes of one core{}.{}", machine, commit,
                   fmt::gmtime(std::time(nullptr)), lab.seconds() / 60, made_by(lab.commits(), commit),
                   lab.quick() ? " A quick run, with about a third of the protocol's seeds." : "");
-  report.headline = headline_table(with_augmentation, without, speed, bytes);
+  report.headline = headline_table(with_augmentation, without, speed, bytes, gpu);
   report.findings = findings;
   for (const auto& [id, title, c] :
        {std::tuple{"training-tuned", "Training loss, tuned (band: all seeds)", &with_augmentation},

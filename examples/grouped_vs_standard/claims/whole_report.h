@@ -3,14 +3,16 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "grouped_vs_standard/claims/claim.h"
 
 namespace comparison {
 
 /// Asks the lab for what the headline and the general pictures need. Provenance says machine, commit, day and time
-/// taken.
+/// taken. `gpu`: headline/gpu_rows.h.
 Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::string& machine,
-                    const std::string& commit);
+                    const std::string& commit, const nlohmann::json& gpu);
 
 /// REPORT.md, REPORT.html and figures/*.svg in `folder`.
 void write_report(const Report& report, const std::string& folder);
