@@ -1,9 +1,9 @@
 // What every .cu file includes first. nvcc and the ordinary C++ compiler (against tests/cuda/emulator, which runs a
 // fiber per CUDA thread) both take such a file, if it keeps to this:
 //
-//  1. Kernels and their helpers stand in an unnamed namespace. A launch is
-//     launch(kernel, grid, block, shared bytes, stream, arguments...), never <<<>>>; arguments are trivially
-//     copyable, 4 KB in all.
+//  1. Kernels and their helpers stand in an unnamed namespace, that in a named one (nvcc takes a global one and
+//     tutti's for each other). A launch is launch(kernel, grid, block, shared bytes, stream, arguments...), never
+//     <<<>>>; arguments are trivially copyable, 4 KB in all.
 //  2. Shared memory is SHARED, SHARED_ALIGNED, SHARED_DYN or SHARED_DYN_ALIGNED. float4 needs the 16 bytes that
 //     SHARED_DYN has and SHARED of floats has not, and a pitch that is a multiple of 16 bytes; wmma needs 32.
 //  3. Warp calls are the *_sync ones with the full mask, in blocks of whole warps, outside divergent branches;

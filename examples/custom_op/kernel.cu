@@ -3,9 +3,11 @@
 
 #include "kernel.h"
 
+namespace mine {
+
 using namespace tutti;
 
-namespace {
+namespace {  // within a named one: nvcc takes a global one for that of tutti
 
 /// max(x, 0), but NaN stays NaN.
 template <class T>
@@ -31,11 +33,13 @@ struct Gradient {
 }  // namespace
 
 template <>
-void mine::relu_squared_forward::run<Here>(const Elements<1>& e) {
+void relu_squared_forward::run<Here>(const Elements<1>& e) {
   for_float(e.out_dtype, [&]<class T>(T) { elementwise<T, T>(e, Square{}); });
 }
 
 template <>
-void mine::relu_squared_backward::run<Here>(const Elements<2>& e) {
+void relu_squared_backward::run<Here>(const Elements<2>& e) {
   for_float(e.out_dtype, [&]<class T>(T) { elementwise<T, T, T>(e, Gradient{}); });
 }
+
+}  // namespace mine

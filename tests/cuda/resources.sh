@@ -4,8 +4,8 @@
 #   resources.sh compile <nvcc> <arguments>... <object>   compiles, and keeps ptxas' words and the PTX beside the object
 #   resources.sh report <object>...                       prints a table of them, and fails if
 # - a kernel spills, or a function that it calls;
-# - one of attention, norms, normalization, softmax or the optimizer has local memory in its PTX. (Others may: the slow path of
-#   sin and cos for large numbers, in unary and the random numbers, has a table there.)
+# - one of attention, norms, normalization, softmax or the optimizer has local memory in its PTX. (Others may: in unary and
+#   unary_backward the slow path of sin and cos, for large numbers, has a table there.)
 # - accesses of one of attention, normalization, softmax or the optimizer are narrower than accesses.txt says.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -69,7 +69,7 @@ report() {
     echo "$file.cu"
     [ -s "$folder/log" ] || { echo "resources.sh: $file: nothing is kept of its compilation" >&2; status=1; continue; }
     join -t $'\t' <(resources "$folder/log") <(accesses "$folder"/*.ptx) | c++filt |
-      sed 's/tutti::(anonymous namespace):://g; s/tutti:://g; s/, /,/g' |
+      sed 's/tutti::(anonymous namespace):://g; s/tutti:://g; s/(\([A-Z][A-Za-z]*\))\([0-9]\)/\1 \2/g; s/, /,/g' |
       awk -F '\t' -v file="$file" -v expectations="$here/accesses.txt" '
         function complain(what) { print "resources.sh: " file ": " name " (sm_" architecture ") " what >"/dev/stderr"; bad = 1 }
         BEGIN {
