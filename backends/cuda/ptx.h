@@ -31,6 +31,13 @@ __device__ __forceinline__ void mma_tf32_16x8x8(float (&d)[4], const unsigned (&
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
 }
 
+// A float as they take it: to the nearest with 10 bits of mantissa, ties away from zero.
+__device__ __forceinline__ unsigned to_tf32(float x) {
+  unsigned word;
+  asm("cvt.rna.tf32.f32 %0, %1;\n" : "=r"(word) : "f"(x));
+  return word;
+}
+
 // Two or four 8x8 matrices of 16-bit numbers from shared memory. Lane l gives the address of row l % 8 of matrix l / 8
 // (16 bytes, aligned to as many) and gets two neighbours of row l / 4 of each; transposed: of column l / 4.
 #define TUTTI_LDMATRIX_X2(name, form)                                                \

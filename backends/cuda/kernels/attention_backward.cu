@@ -209,7 +209,7 @@ void backward(const AttentionProblem& a, const ConstHeads& y, const void* log_su
     start(delta_kernel<T>, blocks_for(rows, delta_threads / team), delta_threads, 0, y, dy, delta.data(), rows,
           Team{team});
   const BackwardInput<C> in{a, dy, static_cast<const C*>(log_sums), delta.data()};
-  if constexpr (is_half<T>)
+  if constexpr (!std::is_same_v<T, double>)
     if (cuda::tensor_core_attention_backward(a, in.log_sums, in.delta, dy, dq, dk, dv)) return;
   if (std::is_same_v<T, float> && std::max(a.q.width, a.v.width) <= 32)
     gradients<T, sizeof(T) == 4 ? 2 : 4>(in, dq, dk, dv);

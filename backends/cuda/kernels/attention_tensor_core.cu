@@ -1,27 +1,33 @@
-// Fused attention, forward, on tensor cores: bfloat16 and float16, widths up to 256, any strides. While a tile of keys
-// and values is computed with, the next one comes by cp.async. Sums are float32, the weights are rounded to the inputs'
-// type before they multiply v.
+// Fused attention, forward, on tensor cores: bfloat16, float16 and, where allow_tf32(), float32; widths up to 256, any
+// strides. While a tile of keys and values is computed with, the next one comes by cp.async. Sums are float32, the
+// weights are rounded to the inputs' type (float32: everything that is multiplied to TF32) before they multiply v.
 //
 // On paper, an H200 (132 multiprocessors of 65536 registers and 227 KB of shared memory), a block of 4 warps:
-//   width  queries  keys  shared memory  blocks by registers (about)  blocks
-//      64      128    64          87 KB  2 (at most 255 each)         2: 8 warps
-//     128      128    32          86 KB  2                            2: 8 warps
-//     256       64    32         110 KB  2                            2: 8 warps
+//   width, float32  queries  keys  shared memory  blocks by registers (about)  blocks
+//      64               128    64          87 KB  2 (at most 255 each)         2: 8 warps
+//     128       64      128    32          86 KB  2                            2: 8 warps
+//     256      128       64    32         110 KB  2                            2: 8 warps
+//              256       64    16         137 KB  2                            1: 4 warps
 // From shared memory, a step of 16 channels takes (32 + 64) * 32 bytes for 16 products of 16 x 8 x 16 at width 64: 1.5
 // cycles a product, where the tensor cores take 1 to 2. From global memory, a tile of 128 queries reads each key once:
 // 128 multiply-adds for a number, 64 a byte; keys and values of the heads at work (of 2048 tokens and width 128: 1 MB
 // each) stay in the L2.
+// A step of float32 is 8 channels, and its products, 16 x 8 x 8, take the tensor cores as long: scores take 2 cycles
+// from shared memory at width 64, 3 at 128 and 4 at 256, weighted sums 1, 2 and 2, and rounding the tiles half a cycle
+// to one. 32 multiply-adds a byte at width 64, beyond it 16.
 #include "tutti/backends/cuda/attention_mma.h"
 
 namespace tutti {
 namespace {
 
-template <int W>
+template <class T, int W>
 struct Sizes {
-  static constexpr int M = W <= 128 ? 2 : 1, queries = 4 * 16 * M, keys = W <= 64 ? 64 : 32;
-  static constexpr int tile = keys * mma_pitch<W>;  // elements
+  static constexpr size_t token = W * sizeof(T);
+  static constexpr int M = token <= 256 ? 2 : 1, queries = 4 * 16 * M;
+  static constexpr int keys = token <= 128 ? 64 : token <= 512 ? 32 : 16;
+  static constexpr int tile = keys * mma_pitch<T, W>;  // elements
   static constexpr size_t bytes =
-      2 * (queries * mma_pitch<W> + 4 * size_t{tile}) + sizeof(float) * mma_threads * (M * keys / 2);
+      sizeof(T) * (queries * mma_pitch<T, W> + 4 * size_t{tile}) + sizeof(float) * mma_threads * (M * keys / 2);
 };
 
 /// Over the four lanes that share rows.
@@ -67,11 +73,11 @@ __device__ void softmax(Fragments<M, C>& scores, float (&best)[M][2], float (&su
 template <class T, int W>
 __global__ void __launch_bounds__(mma_threads)
     tensor_core_forward_kernel(AttentionProblem a, Heads y, float* log_sums, int64_t tiles, int64_t items) {
-  using S = Sizes<W>;
+  using S = Sizes<T, W>;
   constexpr int M = S::M, C = S::keys;
   SHARED_DYN(T, memory);
-  T* const queries = memory;
-  T* const stages = queries + S::queries * mma_pitch<W>;  // two of k and v
+  T *const queries = memory, *const warp_queries = queries + warp_id() * 16 * M * mma_pitch<T, W>;
+  T* const stages = queries + S::queries * mma_pitch<T, W>;  // two of k and v
   float* const places = reinterpret_cast<float*>(stages + 4 * S::tile) + warp_id() * 32 * (M * C / 2);
   const float drop_scale = kept_factor<float>(a);
   for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
@@ -106,20 +112,23 @@ __global__ void __launch_bounds__(mma_threads)
     __pipeline_commit();
     int64_t next = find(keys.begin);
     if (next < keys.end) fetch(next, 0);
+    __pipeline_wait_prior(0);
+    settle_tile<T, W, S::queries>(queries, a.q.width, false);
     for (int stage = 0; next < keys.end; stage ^= 1) {
       const int64_t key = next;
       const Sight seen = next_seen;
-      const T *k = stages + 2 * stage * S::tile, *v = k + S::tile;
+      T *const k = stages + 2 * stage * S::tile, *const v = k + S::tile;
       const bool masked = seen == Sight::some || a.mask.data;
       __pipeline_wait_prior(0);
+      settle_tile<T, W, C>(k, a.q.width, false);
       // All have this tile now, and have done with the one before.
-      const bool hiding = __syncthreads_or(masked && fetched_not_finite<T, W, C>(v, a.v.width)) != 0;
+      const bool hiding = __syncthreads_or(settle_tile<T, W, C>(v, a.v.width, masked)) != 0;
       next = find(key + C);
       if (next < keys.end) fetch(next, stage ^ 1);
       if (warp_row >= a.q.tokens) continue;
       const uint64_t kept = a.dropout > 0 ? draw_kept<false, M, C>(a, b, h, warp_row, key, places) : 0;
       Fragments<M, C> scores;
-      multiply_rows<T, W, M, C>(queries, k, steps_of(a.q.width), scores);
+      multiply_rows<T, W, M, C>(warp_queries, k, static_cast<int>(a.q.width), scores);
       scale_scores<false, T, M, C>(a, b, h, warp_row, key, masked || a.k.tokens - key < C, places, scores);
       softmax<M, C, W>(scores, best, sums, out);
       if (a.dropout > 0) {
@@ -130,12 +139,11 @@ __global__ void __launch_bounds__(mma_threads)
         }
       }
       if (hiding)
-        add_weighted_hiding<T, W, M, C, W>(scores, v, steps_of(a.v.width), out);
+        add_weighted_hiding<T, W, M, C, W>(scores, v, static_cast<int>(a.v.width), out);
       else
-        add_weighted<T, W, M, C, W>(scores, v, steps_of(a.v.width), out);
+        add_weighted<T, W, M, C, W>(scores, v, static_cast<int>(a.v.width), out);
     }
-    __pipeline_wait_prior(0);  // queries that see nothing have not waited yet
-    __syncthreads();
+    __syncthreads();  // queries that see nothing have met no barrier yet
     const int64_t rows = a.q.batches * a.q.heads * a.q.tokens;
     TUTTI_UNROLL
     for (int m = 0; m < M; ++m) {
@@ -147,14 +155,14 @@ __global__ void __launch_bounds__(mma_threads)
           store_log_sum(log_sums, rows, head * a.q.tokens + row, best[m][side], sums[m][side]);
       }
     }
-    store_fragments<W, M, W>(out, queries, tokens_at<T>(y, b, h, query, S::queries), 0,
+    store_fragments<W, M, W>(out, warp_queries, tokens_at<T>(y, b, h, warp_row, 16 * M), 0,
                              [&](int m, int side) { return sums[m][side] == 0 ? 0.0f : 1 / sums[m][side]; });
   }
 }
 
 template <class T, int W>
 void forward(const AttentionProblem& a, const Heads& y, float* log_sums) {
-  using S = Sizes<W>;
+  using S = Sizes<T, W>;
   const int64_t tiles = tiles_of(a.q.tokens, S::queries), items = a.q.batches * a.q.heads * tiles;
   if (items == 0) return;
   cuda::check(allow_shared(tensor_core_forward_kernel<T, W>, S::bytes), "cudaFuncSetAttribute");
@@ -164,21 +172,7 @@ void forward(const AttentionProblem& a, const Heads& y, float* log_sums) {
 }  // namespace
 
 bool cuda::tensor_core_attention_forward(const AttentionProblem& a, const Heads& y, float* log_sums) {
-  const int64_t width = std::max(a.q.width, a.v.width);
-  if (size_of(a.q.dtype) != 2 || width > 256) return false;
-  const auto run = [&]<class T>(T) {
-    if (width <= 64)
-      forward<T, 64>(a, y, log_sums);
-    else if (width <= 128)
-      forward<T, 128>(a, y, log_sums);
-    else
-      forward<T, 256>(a, y, log_sums);
-  };
-  if (a.q.dtype == DType::bfloat16)
-    run(bfloat16{});
-  else
-    run(float16{});
-  return true;
+  return on_tensor_cores(a, [&]<class T, int W>(T, std::integral_constant<int, W>) { forward<T, W>(a, y, log_sums); });
 }
 
 }  // namespace tutti

@@ -70,6 +70,13 @@ EMULATOR_SILENT inline void mma_tf32_16x8x8(float (&d)[4], const unsigned (&a)[4
                                             const float (&c)[4], EMULATOR_SITE) {
   emulator::mma<emulator::MmaType::tf32>(d, a, b, c, site);
 }
+inline unsigned to_tf32(float x) {
+  unsigned word;
+  std::memcpy(&word, &x, sizeof word);
+  const unsigned size = word & 0x7fffffffu, infinite = 0x7f800000u;
+  if (size > infinite) return 0x7fffffffu;  // NaN
+  return size < infinite ? (word + 0x1000u) & 0xffffe000u : word;
+}
 EMULATOR_SILENT inline void ldmatrix_x2(unsigned (&r)[2], const void* row, EMULATOR_SITE) {
   emulator::load_matrices<2, false>(r, row, site);
 }

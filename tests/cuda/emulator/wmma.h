@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "block.h"
+#include "ptx.h"
 
 namespace nvcuda::wmma {
 
@@ -48,10 +49,7 @@ struct fragment {
 };
 
 inline float __float_to_tf32(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  if ((bits & 0x7f800000u) != 0x7f800000u) bits += 0x1000u;  // to nearest, away from zero, as cvt.rna
-  bits &= 0xffffe000u;
+  const unsigned bits = ptx::to_tf32(x);
   std::memcpy(&x, &bits, sizeof x);
   return x;
 }
