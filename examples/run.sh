@@ -31,7 +31,7 @@ Options of --full:
   --only C30,C31     only these claims, and no report
   --list, --plan     print the claims, or what is missing and how long it takes; run nothing
   --quick            about a third of the seeds
-  --results FOLDER, --report FOLDER, --commit NAME, --workers 0, --threads 0, --device cpu
+  --results FOLDER, --report FOLDER, --gpu FILE, --commit NAME, --workers 0, --threads 0, --device cpu
 HELP
 }
 
