@@ -26,6 +26,14 @@ using namespace tutti;
 
 namespace {
 
+#if defined(__SANITIZE_THREAD__)
+constexpr bool under_thread_sanitizer = true;
+#elif defined(__has_feature)
+constexpr bool under_thread_sanitizer = __has_feature(thread_sanitizer);
+#else
+constexpr bool under_thread_sanitizer = false;
+#endif
+
 struct Threads {  // restores the default
   explicit Threads(int n) { set_num_threads(n); }
   ~Threads() { set_num_threads(0); }
@@ -128,6 +136,10 @@ TEST_CASE("parallel_for inside the caller's own OpenMP region") {
   const int levels = omp_get_max_active_levels();
   for_each_engine([&] {
     for (int nesting : {1, 2}) {  // teams inside a team: OpenMP's default is not to
+      if (nesting == 2 && under_thread_sanitizer) {
+        WARN("skipped: the thread sanitizer does not see how libomp joins a team inside a team");
+        continue;
+      }
       omp_set_max_active_levels(nesting);
       std::atomic<int> good{0};
 #pragma omp parallel num_threads(3)
