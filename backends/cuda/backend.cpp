@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "tutti/backends/cuda/capture.h"
+#include "tutti/backends/cuda/nvtx.h"
 #include "tutti/backends/cuda/runtime.h"
 #include "tutti/backends/cuda/select.h"
 #include "tutti/backends/cuda/staging.h"

@@ -1,7 +1,7 @@
-// Ranges for profilers. NVTX is headers alone, which find a tool when the first range is opened.
-#include <nvtx3/nvToolsExt.h>
+// NVTX is headers alone, which find a tool when the first range is opened.
+#include "tutti/backends/cuda/nvtx.h"
 
-#include "tutti/backends/cuda/select.h"
+#include <nvtx3/nvToolsExt.h>
 
 namespace tutti::cuda {
 

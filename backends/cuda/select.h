@@ -9,10 +9,6 @@ void select(int index);  ///< for this thread, from now on
 /// the one before.
 void* use_stream(int index, void* stream);
 
-// Backend::open_range, close_range (nvtx.cpp).
-void open_range(const char* name);
-void close_range();
-
 /// What select() had chosen, again at the end.
 class Selected {
  public:

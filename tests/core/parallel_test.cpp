@@ -24,15 +24,15 @@
 
 using namespace tutti;
 
-namespace {
-
 #if defined(__SANITIZE_THREAD__)
-constexpr bool under_thread_sanitizer = true;
+#define TUTTI_TEST_TSAN 1
 #elif defined(__has_feature)
-constexpr bool under_thread_sanitizer = __has_feature(thread_sanitizer);
+#define TUTTI_TEST_TSAN __has_feature(thread_sanitizer)
 #else
-constexpr bool under_thread_sanitizer = false;
+#define TUTTI_TEST_TSAN 0
 #endif
+
+namespace {
 
 struct Threads {  // restores the default
   explicit Threads(int n) { set_num_threads(n); }
@@ -136,7 +136,7 @@ TEST_CASE("parallel_for inside the caller's own OpenMP region") {
   const int levels = omp_get_max_active_levels();
   for_each_engine([&] {
     for (int nesting : {1, 2}) {  // teams inside a team: OpenMP's default is not to
-      if (nesting == 2 && under_thread_sanitizer) {
+      if (nesting == 2 && TUTTI_TEST_TSAN) {
         WARN("skipped: the thread sanitizer does not see how libomp joins a team inside a team");
         continue;
       }
@@ -161,12 +161,7 @@ TEST_CASE("parallel_for inside the caller's own OpenMP region") {
 #endif
 }
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TUTTI_TEST_TSAN  // it ends a forked child that starts threads
-#endif
-#endif
-#if !defined(TUTTI_TEST_TSAN) && !defined(__SANITIZE_THREAD__)
+#if !TUTTI_TEST_TSAN  // it ends a forked child that starts threads
 TEST_CASE("parallel_for in the child of a fork") {
   for_each_engine([&] {
     const Threads use(2);

@@ -11,7 +11,7 @@
 #include "common/program.h"
 #include "grouped_vs_standard/claims/claim.h"
 #include "grouped_vs_standard/claims/whole_report.h"
-#include "grouped_vs_standard/headline/gpu_rows.h"
+#include "grouped_vs_standard/headline/report_rows.h"
 
 namespace comparison {
 namespace {

@@ -10,8 +10,8 @@
 #include "grouped_vs_standard/claims/attention_maps.h"
 #include "grouped_vs_standard/claims/speeds.h"
 #include "grouped_vs_standard/claims/tuned.h"
-#include "grouped_vs_standard/headline/gpu_rows.h"
 #include "grouped_vs_standard/headline/protocol.h"
+#include "grouped_vs_standard/headline/report_rows.h"
 #include "grouped_vs_standard/report/html.h"
 #include "grouped_vs_standard/report/markdown.h"
 #include "grouped_vs_standard/statistics/verdict.h"
@@ -54,26 +54,21 @@ Table headline_table(const Comparison& tuned, const Comparison& plain, const Spe
                      const StepBytes (&bytes)[2], const nlohmann::json& gpu) {
   const double memory = bytes[1].peak / bytes[0].peak;
   const auto accuracy_row = [&](const std::string& name, const Comparison& c, int64_t protocol) {
-    return std::vector<std::string>{name,
-                                    number(Article::accuracy[0], 1),
-                                    number(Article::accuracy[1], 1),
-                                    number(Article::gain, 1, true),
-                                    with_range(c.accuracy_a),
-                                    with_range(c.accuracy_b),
-                                    with_range(c.difference, 2, true),
-                                    with_protocol(accuracy_verdict(c.difference, Article::gain), c.seeds, protocol)};
+    return headline_row(Measure::accuracy, name,
+                        {with_range(c.accuracy_a), with_range(c.accuracy_b), with_range(c.difference, 2, true),
+                         with_protocol(accuracy_verdict(c.difference, Article::gain), c.seeds, protocol)});
   };
-  Table table{
-      "The article's table, with ours beside it",
-      {"measure", "article: standard", "grouped", "ratio", "here: standard", "grouped", "ratio or difference",
-       "verdict"},
-      {{"training speed (iter/s)", number(Article::speed[0], 1), number(Article::speed[1], 1),
-        number(Article::speed_ratio, 3), number(speed.a, 1), number(speed.b, 1), with_range(speed.ratio, 3),
-        ratio_verdict(speed.ratio, Article::speed_ratio, "faster", "slower")},
-       accuracy_row("validation accuracy (%), tuned", tuned, 10),
-       accuracy_row("validation accuracy (%), plain", plain, 20),
-       {"memory (MB)", number(Article::memory[0], 0), number(Article::memory[1], 0), number(Article::memory_ratio, 3),
-        number(bytes[0].peak / 1e6), number(bytes[1].peak / 1e6), number(memory, 3), memory_verdict(memory)}}};
+  Table table{"The article's table, with ours beside it",
+              {"measure", "article: standard", "grouped", "ratio", "here: standard", "grouped", "ratio or difference",
+               "verdict"},
+              {headline_row(Measure::speed, "training speed (iter/s)",
+                            {number(speed.a, 1), number(speed.b, 1), with_range(speed.ratio, 3),
+                             ratio_verdict(speed.ratio, Article::speed_ratio, "faster", "slower")}),
+               accuracy_row("validation accuracy (%), tuned", tuned, 10),
+               accuracy_row("validation accuracy (%), plain", plain, 20),
+               headline_row(Measure::memory, "memory (MB)",
+                            {number(bytes[0].peak / 1e6), number(bytes[1].peak / 1e6), number(memory, 3),
+                             memory_verdict(memory)})}};
   for (auto& row : gpu_rows(gpu)) table.rows.push_back(std::move(row));
   return table;
 }

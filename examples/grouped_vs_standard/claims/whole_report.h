@@ -10,7 +10,7 @@
 namespace comparison {
 
 /// Asks the lab for what the headline and the general pictures need. Provenance says machine, commit, day and time
-/// taken. `gpu`: headline/gpu_rows.h.
+/// taken. `gpu`: headline/report_rows.h.
 Report whole_report(Lab& lab, const std::vector<Finding>& findings, const std::string& machine,
                     const std::string& commit, const nlohmann::json& gpu);
 

@@ -1,4 +1,4 @@
-#include "grouped_vs_standard/headline/gpu_rows.h"
+#include "grouped_vs_standard/headline/report_rows.h"
 
 #include "support/catch.h"
 #include "support/files.h"
