@@ -11,13 +11,11 @@
 
 #include "tutti/config.h"
 #include "tutti/core/cuda_check.h"
+#include "tutti/core/detail/backends.h"
+#include "tutti/core/detail/environment.h"
 #include "tutti/core/error.h"
 
 namespace tutti {
-
-// Each is defined by its backend's folder; cuda's only in a build that has it.
-extern const Backend cpu_backend;
-extern const Backend cuda_backend;
 
 namespace {
 
@@ -40,12 +38,7 @@ std::atomic<DeviceBits>& chosen_device() {
 }
 
 std::atomic<bool>& checks_at_once() {
-  static std::atomic<bool> chosen = [] {
-    const char* when = std::getenv("TUTTI_CUDA_CHECK");
-    if (!when || !*when) return false;
-    if (std::string_view(when) != "now") throw ValueError(message("TUTTI_CUDA_CHECK=", when, ": expected now"));
-    return true;
-  }();
+  static std::atomic<bool> chosen = detail::environment_word("TUTTI_CUDA_CHECK", {"now"}) == 0;
   return chosen;
 }
 

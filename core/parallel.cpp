@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <string>
 
 #include "tutti/core/detail/cpu_count.h"
+#include "tutti/core/detail/environment.h"
 #include "tutti/core/detail/openmp_team.h"
 #include "tutti/core/detail/pool.h"
 #include "tutti/core/detail/region.h"
@@ -25,10 +24,7 @@ void check_openmp(const char* who) {
 }
 
 ParallelEngine engine_of_environment() {
-  const char* text = std::getenv("TUTTI_PARALLEL");
-  if (!text || !*text || std::string(text) == "pool") return ParallelEngine::pool;
-  if (std::string(text) != "openmp")
-    throw ValueError(message("TUTTI_PARALLEL=", text, " is no engine of parallel_for: pool or openmp"));
+  if (detail::environment_word("TUTTI_PARALLEL", {"pool", "openmp"}) != 1) return ParallelEngine::pool;
   check_openmp("TUTTI_PARALLEL=openmp");
   return ParallelEngine::openmp;
 }

@@ -1,15 +1,12 @@
 #include "tutti/core/profiler_range.h"
 
-#include <cstdlib>
-#include <string_view>
-
 #include "tutti/config.h"
-#include "tutti/core/backend.h"
+#include "tutti/core/detail/backends.h"
+#include "tutti/core/detail/environment.h"
 #include "tutti/core/error.h"
 
 namespace tutti {
 
-extern const Backend cuda_backend;  // in a build that has it
 constinit std::atomic<signed char> detail::ranges = -1;
 
 void set_profiler_ranges(bool on) {
@@ -21,9 +18,7 @@ void set_profiler_ranges(bool on) {
 }
 
 bool detail::ask_for_ranges() {
-  const char* wanted = std::getenv("TUTTI_NVTX");
-  const bool on = wanted && *wanted && std::string_view(wanted) != "0";
-  if (on && std::string_view(wanted) != "1") throw ValueError(message("TUTTI_NVTX=", wanted, ": expected 0 or 1"));
+  const bool on = environment_word("TUTTI_NVTX", {"0", "1"}) == 1;
   set_profiler_ranges(on);
   return on;
 }

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <mutex>
-#include <string_view>
 #include <unordered_map>
 
 #include "tutti/backends/cuda/runtime.h"
+#include "tutti/core/detail/environment.h"
 #include "tutti/core/error.h"
 #include "tutti/core/precision.h"
 #include "tutti/core/scratch.h"
@@ -78,8 +77,7 @@ bool find(Library& l) {
 const Library* library() {
   static const Library* const found = []() -> const Library* {
     static Library l{};
-    const char* wish = std::getenv("TUTTI_CUBLASLT");
-    return !(wish && std::string_view(wish) == "off") && find(l) ? &l : nullptr;
+    return detail::environment_word("TUTTI_CUBLASLT", {"off"}) < 0 && find(l) ? &l : nullptr;
   }();
   return found;
 }
