@@ -30,7 +30,8 @@ struct CudaGraphOptions {
 /// optimizers, whose rates and steps go on, and generators: each replay draws (dropout, say) what the step itself would
 /// draw then, and moves them on as it would. The step must read its inputs from the same tensors each time; all that it
 /// uses (model, optimizer, inputs, generators) must outlive the graph and stay where it is. Its results (loss,
-/// gradients) are tensors that each replay writes anew.
+/// gradients) are tensors that each replay writes anew. A gradient that the step did not compute may be computed after
+/// it, of the last replay (with the masks that its dropout drew), even when the graph is gone.
 ///
 /// DeviceError if the step waits for the device (item(), printing, copies to the host), draws random numbers on the
 /// host or the CPU, seeds a generator, or takes more memory than in its warm-up. Then nothing is recorded, and the

@@ -1,6 +1,4 @@
 // CUDA as a backend: device memory. Its kernels are in kernels/.
-#include "tutti/core/backend.h"
-
 #include <cuda_runtime_api.h>
 
 #include "tutti/backends/cuda/capture.h"
@@ -8,6 +6,7 @@
 #include "tutti/backends/cuda/runtime.h"
 #include "tutti/backends/cuda/select.h"
 #include "tutti/backends/cuda/staging.h"
+#include "tutti/core/detail/backends.h"
 #ifdef TUTTI_CUDA_EMULATED
 #include "emulator.h"
 #endif
@@ -36,6 +35,7 @@ void* allocate(int index, size_t bytes) {
 
 void release(int index, void* p, size_t) {
   const cuda::Selected there(index);
+  if (cuda::freed_after_capture(p)) return;
   (void)cudaFree(p);  // waits for what still uses it
 }
 
@@ -87,7 +87,6 @@ const Recorder graphs{.allocate = allocate_whole,
 
 }  // namespace
 
-extern const Backend cuda_backend;
 const Backend cuda_backend{.name = "cuda",
 #ifdef TUTTI_CUDA_EMULATED
                            .segment = size_t{16} << 20,

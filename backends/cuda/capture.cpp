@@ -1,6 +1,8 @@
 #include "tutti/backends/cuda/capture.h"
 
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "tutti/backends/cuda/complaint.h"
 #include "tutti/backends/cuda/runtime.h"
@@ -18,12 +20,14 @@ struct Graph {
   char* uploads;
 };
 
-/// The capture is over: its stream goes. The memory is the caller's.
-Capture leave() {
-  Capture over = captured();
-  captured() = {};
+thread_local std::vector<void*> freed;  // while this thread records
+
+/// The capture is over: its stream goes, and what could not go before. The pinned memory is the caller's.
+char* leave() {
+  const Capture over = std::exchange(captured(), {});
   (void)cudaStreamDestroy(over.stream);
-  return over;
+  for (void* p : std::exchange(freed, {})) (void)cudaFree(p);
+  return over.uploads;
 }
 
 }  // namespace
@@ -50,12 +54,11 @@ void* end_capture(int index) {
   const Selected there(index);
   cudaGraph_t recorded = nullptr;
   check(cudaStreamEndCapture(captured().stream, &recorded), "cudaStreamEndCapture");
-  Graph graph{nullptr, captured().uploads};
-  const cudaError_t made = cudaGraphInstantiate(&graph.work, recorded, 0);
+  cudaGraphExec_t work = nullptr;
+  const cudaError_t made = cudaGraphInstantiate(&work, recorded, 0);
   (void)cudaGraphDestroy(recorded);
   check(made, "cudaGraphInstantiate");
-  leave();
-  return new Graph(graph);
+  return new Graph{work, leave()};
 }
 
 void discard_capture(int index) {
@@ -65,7 +68,7 @@ void discard_capture(int index) {
   (void)cudaStreamEndCapture(captured().stream, &recorded);
   if (recorded) (void)cudaGraphDestroy(recorded);
   (void)cudaGetLastError();
-  (void)cudaFreeHost(leave().uploads);
+  (void)cudaFreeHost(leave());
 }
 
 void replay(int index, void* graph) {
@@ -81,6 +84,12 @@ void drop(int index, void* graph) {
   (void)cudaGraphExecDestroy(one->work);
   (void)cudaFreeHost(one->uploads);
   delete one;
+}
+
+bool freed_after_capture(void* p) {
+  if (!captured().stream) return false;
+  freed.push_back(p);
+  return true;
 }
 
 const void* kept_for_replays(const void* host, size_t bytes) {

@@ -18,6 +18,8 @@ Capture& captured();
 void refuse_in_capture(const char* what);
 inline constexpr const char* waits =
     "waits for the device (item(), printing, a copy to the host), which a replay could not do";
+/// True if this thread records: cudaFree(p), which would break the capture, happens when that is over.
+bool freed_after_capture(void* p);
 /// The device's ordinary stream, also while this thread records.
 cudaStream_t main_stream();
 

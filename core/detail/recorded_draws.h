@@ -1,6 +1,7 @@
 // The random numbers of a step that a CudaGraph records. Its kernels draw by keys that count from where a generator
 // stands as a replay begins, and that is written to the device before each replay.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "tutti/core/generator.h"
@@ -11,6 +12,8 @@ namespace tutti {
 class RecordedDraws {
  public:
   explicit RecordedDraws(Device device);
+  /// Gradients that are computed later still ask where the last replay began: that memory stays.
+  ~RecordedDraws();
   Device device() const { return device_; }
   /// Of all recordings: 1, 2, ...
   uint64_t number() const { return number_; }
@@ -27,7 +30,7 @@ class RecordedDraws {
   };
   Device device_;
   uint64_t number_;
-  Storage starts_;  // a RandomKey for each sequence
+  std::unique_ptr<Storage> starts_;  // a RandomKey for each sequence
   std::vector<Sequence> sequences_;
 };
 

@@ -249,6 +249,35 @@ TEST_CASE("cuda graph: all draws of a step cost a replay one copy, and no wait")
   CHECK(copies(true) == copies(false) + 1);
 }
 
+TEST_CASE("cuda graph: gradients may be computed when the graph is gone, with the masks of its last replay") {
+  const OnDevice here;
+  const Tensor w = ones({64, 8}).requires_grad_(), q = randn({2, 3, 9, 16}).requires_grad_();
+  Tensor dropped, attended;
+  const auto gradients = [&](bool with_graph) {
+    manual_seed(11);
+    w.zero_grad();
+    q.zero_grad();
+    {
+      CudaGraph graph(
+          [&] {
+            dropped = dropout(w, 0.5);
+            attended = scaled_dot_product_attention(q, q, q, {.dropout = 0.5});
+          },
+          gpu);
+      graph.replay();
+      graph.replay();
+      if (with_graph) add(sum(dropped), sum(attended)).backward();
+    }
+    // What would be given the graph's memory, if that were free.
+    std::vector<Tensor> others;
+    for (int i = 0; i < 20; ++i) others.push_back(full({64}, i));
+    if (!with_graph) add(sum(dropped), sum(attended)).backward();
+    CHECK(w.grad().to_vector<double>() == dropped.to_vector<double>());  // of ones: 0 or 2
+    return q.grad().to_vector<double>();
+  };
+  CHECK(gradients(false) == gradients(true));
+}
+
 TEST_CASE("cuda graph: draws that a replay would not repeat are refused by name") {
   const OnDevice here;
   REQUIRE_THROWS_WITH(CudaGraph([] { (void)randn({2}, {.device = cpu}); }, gpu),

@@ -236,6 +236,24 @@ TEST_CASE("cuda graph: a module, its loss, and batches that change") {
   CHECK(eager[0] != eager[1]);
 }
 
+TEST_CASE("cuda graph: what gives memory back to the device as a step is recorded does not break the recording") {
+  const Later errors;
+  const Model model(gpu);
+  (void)full({30'000'000}, 1, {.device = gpu});  // leaves a segment of its own
+  const size_t before = emulator::bytes_in_use();
+  int runs = 0;
+  CudaGraph graph(
+      [&] {
+        if (++runs == 2) memory::release_cached(gpu);  // the first is the warm-up
+        model.backward();
+      },
+      gpu, {.warm_up = 1});
+  CHECK(runs == 2);
+  CHECK(emulator::bytes_in_use() < before);  // the recording over, it was given back
+  graph.replay();
+  CHECK(model.weights[0].grad().item() == Approx(6));
+}
+
 TEST_CASE("cuda graph: what cannot be repeated is refused") {
   const Later errors;
   const Model model(gpu);
