@@ -10,8 +10,8 @@
 namespace tutti {
 namespace cuda {
 
-// On tensor cores: true if they take this problem (16-bit numbers, float32 where allow_tf32(), widths up to 256), and
-// it is launched.
+// On tensor cores: true if they take this problem (16-bit numbers, float32 where allow_tf32(), widths up to 256, or
+// what the device's shared memory has room for), and it is launched.
 bool tensor_core_attention_forward(const AttentionProblem& a, const Heads& out, float* log_sums);
 /// `delta` [B, H, Tq]: the sums over channels of dO O.
 bool tensor_core_attention_backward(const AttentionProblem& a, const float* log_sums, const float* delta,

@@ -339,18 +339,20 @@ __device__ void store_fragments(const Fragments<M, P>& sums, T* room, const Toke
   }
 }
 
-/// Calls f(T{}, the width of its tiles) and returns true if tensor cores take this problem.
-template <class F>
+/// Calls f(T{}, the width of its tiles) and returns true if tensor cores take this problem, and the device has the
+/// shared memory for it: Sizes<T, width>::bytes.
+template <template <class, int> class Sizes, class F>
 bool on_tensor_cores(const AttentionProblem& a, const F& f) {
   const int64_t width = std::max(a.q.width, a.v.width);
+  const auto try_width = [&]<class T, int W>(T type, std::integral_constant<int, W> tile_width) {
+    if (Sizes<T, W>::bytes > cuda::most_shared_bytes()) return false;
+    f(type, tile_width);
+    return true;
+  };
   const auto with_width = [&](auto type) {
-    if (width <= 64)
-      f(type, std::integral_constant<int, 64>{});
-    else if (width <= 128)
-      f(type, std::integral_constant<int, 128>{});
-    else if (width <= 256)
-      f(type, std::integral_constant<int, 256>{});
-    return width <= 256;
+    if (width <= 64) return try_width(type, std::integral_constant<int, 64>{});
+    if (width <= 128) return try_width(type, std::integral_constant<int, 128>{});
+    return width <= 256 && try_width(type, std::integral_constant<int, 256>{});
   };
   switch (a.q.dtype) {
     case DType::bfloat16:

@@ -76,6 +76,11 @@ int device() { return current; }
 cudaStream_t main_stream() { return of(current).stream; }
 cudaStream_t stream() { return capture.stream && capture.device == current ? capture.stream : main_stream(); }
 int multiprocessors() { return of(current).multiprocessors; }
+size_t most_shared_bytes() {
+  int bytes = 0;
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, current), "cudaDeviceGetAttribute");
+  return static_cast<size_t>(bytes);
+}
 
 void* use_stream(int index, void* stream) {
   const Selected there(index);

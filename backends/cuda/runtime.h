@@ -17,6 +17,9 @@ cudaStream_t stream();
 
 /// Of this thread's device.
 int multiprocessors();
+/// Likewise, the most bytes of shared memory that a block may ask for: 227 KB on sm_90, 163 KB on sm_80, 99 KB on GPUs
+/// of these generations that are no data centre's (sm_86, sm_89, sm_120).
+size_t most_shared_bytes();
 
 /// DeviceError "cuda: <what>: <CUDA's text>" unless e is cudaSuccess.
 void check(cudaError_t e, const char* what);

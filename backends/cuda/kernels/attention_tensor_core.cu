@@ -172,7 +172,8 @@ void forward(const AttentionProblem& a, const Heads& y, float* log_sums) {
 }  // namespace
 
 bool cuda::tensor_core_attention_forward(const AttentionProblem& a, const Heads& y, float* log_sums) {
-  return on_tensor_cores(a, [&]<class T, int W>(T, std::integral_constant<int, W>) { forward<T, W>(a, y, log_sums); });
+  return on_tensor_cores<Sizes>(
+      a, [&]<class T, int W>(T, std::integral_constant<int, W>) { forward<T, W>(a, y, log_sums); });
 }
 
 }  // namespace tutti

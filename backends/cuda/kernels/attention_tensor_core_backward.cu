@@ -208,7 +208,7 @@ void gradient(const Input& in, const Heads& d1, const Heads& d2) {
 bool cuda::tensor_core_attention_backward(const AttentionProblem& a, const float* log_sums, const float* delta,
                                           const ConstHeads& d_out, const Heads& dq, const Heads& dk, const Heads& dv) {
   const Input in{a, d_out, log_sums, delta};
-  return on_tensor_cores(a, [&]<class T, int W>(T, std::integral_constant<int, W>) {
+  return on_tensor_cores<Sizes>(a, [&]<class T, int W>(T, std::integral_constant<int, W>) {
     gradient<false, T, W>(in, dq, {});
     gradient<true, T, W>(in, dk, dv);
   });

@@ -15,10 +15,11 @@ enum class Order { forward, reverse, random };
 struct Config {
   Order order = Order::forward;
   uint64_t seed = 1;
-  bool lazy = true;                 ///< streams work only when somebody waits for them
-  int devices = 2;                  ///< what cudaGetDeviceCount says
-  int multiprocessors = 2;          ///< few, so that grid-stride loops go round
-  size_t memory = size_t{4} << 30;  ///< bytes of each device
+  bool lazy = true;                   ///< streams work only when somebody waits for them
+  int devices = 2;                    ///< what cudaGetDeviceCount says
+  int multiprocessors = 2;            ///< few, so that grid-stride loops go round
+  size_t memory = size_t{4} << 30;    ///< bytes of each device
+  size_t shared = size_t{227} << 10;  ///< bytes of shared memory that a block may have, if its kernel has been allowed
 };
 /// Read once from the environment: TUTTI_EMULATOR_ORDER=forward|reverse|<seed>, TUTTI_EMULATOR_EAGER=1,
 /// TUTTI_EMULATOR_DEVICES=n. May be changed between launches.

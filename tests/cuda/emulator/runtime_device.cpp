@@ -92,7 +92,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       *value = 48 * 1024;
       break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = 227 * 1024;
+      *value = static_cast<int>(config().shared);
       break;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
       *value = 228 * 1024;
@@ -135,7 +135,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   std::snprintf(properties->name, sizeof properties->name, "emulated device %d", device);
   properties->totalGlobalMem = config().memory;
   properties->sharedMemPerBlock = 48 * 1024;
-  properties->sharedMemPerBlockOptin = 227 * 1024;
+  properties->sharedMemPerBlockOptin = config().shared;
   properties->warpSize = 32;
   properties->maxThreadsPerBlock = 1024;
   properties->multiProcessorCount = config().multiprocessors;

@@ -15,7 +15,7 @@
 namespace emulator {
 namespace {
 
-constexpr size_t shared_without_opt_in = 48 * 1024, shared_with_opt_in = 227 * 1024;
+constexpr size_t shared_without_opt_in = 48 * 1024;
 
 std::map<const void*, size_t>& opted_in() {
   static auto& one = *new std::map<const void*, size_t>;
@@ -93,7 +93,7 @@ extern "C" {
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   const Lock lock(mutex());
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  if (value < 0 || static_cast<size_t>(value) > shared_with_opt_in) return set_error(cudaErrorInvalidValue);
+  if (value < 0 || static_cast<size_t>(value) > config().shared) return set_error(cudaErrorInvalidValue);
   opted_in()[kernel] = static_cast<size_t>(value);
   return cudaSuccess;
 }

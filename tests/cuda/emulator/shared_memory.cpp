@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator.h"
 #include "recorder.h"
 #include "report.h"
 #include "running.h"
@@ -13,8 +14,7 @@ namespace emulator {
 namespace {
 
 constexpr size_t static_limit = 48 * 1024;  // also of static and dynamic together, unless opted in
-constexpr size_t opted_in_limit = 227 * 1024;
-constexpr size_t gap = 64;  // between arrays
+constexpr size_t gap = 64;                  // between arrays
 constexpr size_t biggest_alignment = 1024;
 
 alignas(2 * biggest_alignment) char memory[1 << 20];
@@ -45,7 +45,7 @@ void make_fresh(const Array& a) {
 void check_limit(Site site) {
   if (declared > static_limit)
     fail("more than 48 KB of static shared memory (" + std::to_string(declared) + " bytes)", site);
-  const size_t limit = with_opt_in ? opted_in_limit : static_limit, all = declared + dynamic_size;
+  const size_t limit = with_opt_in ? config().shared : static_limit, all = declared + dynamic_size;
   if (all > limit)
     fail("static and dynamic shared memory: " + std::to_string(all) + " bytes, more than " + std::to_string(limit),
          site);
