@@ -242,7 +242,10 @@ TEST_CASE("devices: what makes tensors asks for a device, or takes the default")
   check(other, {}, {.dtype = DType::int64});
   CHECK(Tensor::from({1, 2}, {2}).device() == other);
   Generator a(3), b(3);
-  CHECK(randperm(50, a).to_vector<int64_t>() == randperm(50, b, cpu).to_vector<int64_t>());
+  for (const int64_t n : {1, 31, 50, 64, 65, 1000, 1024, 1025, 2500}) {  // across the sizes at which sorting changes
+    INFO("randperm " << n);
+    CHECK(randperm(n, a).to_vector<int64_t>() == randperm(n, b, cpu).to_vector<int64_t>());
+  }
 }
 
 TEST_CASE("devices: copies, in place and across") {

@@ -1,4 +1,5 @@
-// Limits on gradients before a step. What one kernel finds the next one reads on the device; the host waits for nothing.
+// Limits on gradients before a step. What one kernel finds the next one reads on the device; the host waits for
+// nothing.
 #include "tutti/backends/contract/optimizer.h"
 #include "tutti/backends/cuda/collective.h"
 #include "tutti/backends/cuda/parameter_slots.h"
@@ -39,6 +40,8 @@ __global__ void measure_kernel(ParameterSlots all, int64_t pieces, const Gradien
   }
 }
 
+constexpr int joining_threads = 1024;
+
 /// All pieces as one, for every thread of the block: always added in the same order.
 __device__ Measured joined(const Measured* measured, int64_t count) {
   double sum = 0, largest = 0;
@@ -66,8 +69,9 @@ __device__ void set_factors(GradientLimit* limit, double norm, double scale, dou
 
 /// One block. `wide`: there is float64 among the gradients, whose squares may leave its range: then a second pass is to
 /// multiply by a power of two near 1 / largest first.
-__global__ void norm_kernel(const Measured* measured, int64_t count, double max_norm, bool wide, GradientLimit* limit,
-                            GradientRefusal* refusal, unsigned long long call) {
+__global__ void __launch_bounds__(joining_threads)
+    norm_kernel(const Measured* measured, int64_t count, double max_norm, bool wide, GradientLimit* limit,
+                GradientRefusal* refusal, unsigned long long call) {
   const Measured all = joined(measured, count);
   if (threadIdx.x != 0) return;
   *limit = {0, {1, 1}, 0, false};
@@ -81,14 +85,16 @@ __global__ void norm_kernel(const Measured* measured, int64_t count, double max_
   (void)frexp(all.largest, &exponent);
   limit->scale = ldexp(1.0, exponent > 1000 ? -1000 : exponent < -1000 ? 1000 : -exponent);
 }
-__global__ void scaled_norm_kernel(const Measured* measured, int64_t count, double max_norm, GradientLimit* limit) {
+__global__ void __launch_bounds__(joining_threads)
+    scaled_norm_kernel(const Measured* measured, int64_t count, double max_norm, GradientLimit* limit) {
   if (limit->scale == 0) return;
   const Measured all = joined(measured, count);
   if (threadIdx.x == 0) set_factors(limit, sqrt(all.square_sum), limit->scale, max_norm);
 }
 
-__global__ void nan_kernel(const Measured* measured, int64_t count, GradientLimit* limit, GradientRefusal* refusal,
-                           unsigned long long call) {
+__global__ void __launch_bounds__(joining_threads)
+    nan_kernel(const Measured* measured, int64_t count, GradientLimit* limit, GradientRefusal* refusal,
+               unsigned long long call) {
   const Measured all = joined(measured, count);
   if (threadIdx.x != 0) return;
   *limit = {0, {1, 1}, 0, false};
@@ -173,7 +179,7 @@ void kernel::gradient_norm::run<Here>(ParameterSlots slots, double max_norm, Gra
   const Buffer<Measured> measured(most_measured(slots));
   const int64_t count = measure(slots, nullptr, measured.data());
   const bool wide = slots.dtypes >> static_cast<int>(DType::float64) & 1u;
-  const int block = threads_for(count, 1024);
+  const int block = threads_for(count, joining_threads);
   start(norm_kernel, dim3(1), block, 0, measured.data(), count, max_norm, wide, limit, refusal, call);
   if (!wide) return;
   measure(slots, limit, measured.data());
@@ -185,7 +191,7 @@ void kernel::gradient_has_nan::run<Here>(ParameterSlots slots, GradientLimit* li
                                          unsigned long long call) {
   const Buffer<Measured> measured(most_measured(slots));
   const int64_t count = measure(slots, nullptr, measured.data());
-  start(nan_kernel, dim3(1), threads_for(count, 1024), 0, measured.data(), count, limit, refusal, call);
+  start(nan_kernel, dim3(1), threads_for(count, joining_threads), 0, measured.data(), count, limit, refusal, call);
 }
 
 template <>

@@ -24,12 +24,13 @@ __device__ void put(Keyed* sorted, int64_t* order, int64_t at, Keyed k) {
     sorted[at] = k;
 }
 
-/// A bitonic sort by tile / 2 threads. Places beyond n have the largest key and come last.
-__global__ void sort_tiles_kernel(Keyed* sorted, int64_t* order, int64_t n, DrawKey draw) {
+/// A bitonic sort of two places per thread: of a tile, or, if all is less than one, of the next power of two. Places
+/// beyond n have the largest key and come last.
+__global__ void __launch_bounds__(tile / 2) sort_tiles_kernel(Keyed* sorted, int64_t* order, int64_t n, DrawKey draw) {
   const RandomKey random = draw.now();
   SHARED(uint64_t, key, [tile]);
   SHARED(uint32_t, number, [tile]);
-  const auto thread = static_cast<int>(threadIdx.x);
+  const auto thread = static_cast<int>(threadIdx.x), places = static_cast<int>(2 * blockDim.x);
   const int64_t tiles = (n + tile - 1) / tile;
   for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
     // A block of words is two keys.
@@ -41,7 +42,7 @@ __global__ void sort_tiles_kernel(Keyed* sorted, int64_t* order, int64_t n, Draw
       number[i] = static_cast<uint32_t>(i);
     }
     __syncthreads();
-    for (int length = 2; length <= tile; length *= 2)
+    for (int length = 2; length <= places; length *= 2)
       for (int distance = length / 2; distance > 0; distance /= 2) {
         const int a = thread / distance * (2 * distance) + thread % distance, b = a + distance;
         const bool rising = (a & length) == 0;
@@ -55,7 +56,7 @@ __global__ void sort_tiles_kernel(Keyed* sorted, int64_t* order, int64_t n, Draw
         }
         __syncthreads();
       }
-    for (int i = thread; i < tile && t * tile + i < n; i += tile / 2)
+    for (int i = thread; i < places && t * tile + i < n; i += places / 2)
       put(sorted, order, t * tile + i, {key[i], t * tile + number[i]});
     __syncthreads();  // the next tile comes into the same memory
   }
@@ -91,7 +92,9 @@ void kernel::random_permutation::run<Here>(Rows y, DrawKey key) {
   const bool one_tile = n <= tile;
   const Buffer<Keyed> first(one_tile ? 0 : n), second(one_tile ? 0 : n);
   Keyed *from = first.data(), *to = second.data();
-  start(sort_tiles_kernel, blocks_for(n, tile), tile / 2, 0, from, one_tile ? order : nullptr, n, key);
+  const int threads =
+      one_tile ? static_cast<int>(std::bit_ceil(std::max<uint64_t>(static_cast<uint64_t>(n), 64)) / 2) : tile / 2;
+  start(sort_tiles_kernel, blocks_for(n, tile), threads, 0, from, one_tile ? order : nullptr, n, key);
   for (int64_t length = tile; length < n; length *= 2) {
     const bool last = 2 * length >= n;
     const int block = threads_for(n);

@@ -5,12 +5,13 @@
 namespace tutti {
 namespace {
 
-constexpr int64_t few = 16;            // up to here looking for one after the other beats sorting
-constexpr int64_t short_line = 1024;   // for one warp
+constexpr int64_t few = 16;                        // up to here looking for one after the other beats sorting
+constexpr int64_t short_line = 1024;               // for one warp
+constexpr int topk_threads = 512;                  // of a block for a longer one
 constexpr int64_t most_sorted = int64_t{1} << 31;  // elements at a time
 
-/// Elements as unsigned numbers that ascend in rank (the best first): NaN, then the largest (the smallest); 0 and -0 are
-/// equal. Bits below `bits` are not needed.
+/// Elements as unsigned numbers that ascend in rank (the best first): NaN, then the largest (the smallest); 0 and -0
+/// are equal. Bits below `bits` are not needed.
 template <class T>
 struct Ranking {
   static constexpr int dropped = std::is_same_v<T, bfloat16> ? 16 : std::is_same_v<T, float16> ? 13 : 0;
@@ -50,7 +51,8 @@ struct Better {
 };
 __device__ inline Ranked warp_best(Ranked x) {
   for (int offset = 16; offset; offset >>= 1) {
-    const auto rank = static_cast<uint64_t>(__shfl_xor_sync(full_warp, static_cast<unsigned long long>(x.rank), offset));
+    const auto rank =
+        static_cast<uint64_t>(__shfl_xor_sync(full_warp, static_cast<unsigned long long>(x.rank), offset));
     const auto at = static_cast<int64_t>(__shfl_xor_sync(full_warp, static_cast<long long>(x.at), offset));
     if (Better{}(Ranked{rank, at}, x)) x = {rank, at};
   }
@@ -59,8 +61,8 @@ __device__ inline Ranked warp_best(Ranked x) {
 
 /// One after the other: each is the best of those that come after the one before. A warp per line, or a block.
 template <class T>
-__global__ void topk_kernel(Lines<1> x, T* values, int64_t* indices, int64_t k, int64_t inner, bool largest,
-                            bool by_warp) {
+__global__ void __launch_bounds__(topk_threads)
+    topk_kernel(Lines<1> x, T* values, int64_t* indices, int64_t k, int64_t inner, bool largest, bool by_warp) {
   SHARED(Ranked, of_warp, [32]);
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32),
             warps = static_cast<int>(blockDim.x / 32);
@@ -164,7 +166,7 @@ void kernel::topk::run<Here>(const Lines<1>& x, void* values, int64_t* indices, 
     T* const to = static_cast<T*>(values);
     if (k > few && x.width <= most_sorted) return sort_lines<T>(x, to, indices, k, inner, largest);
     const bool by_warp = x.width <= short_line;
-    const int block = by_warp ? 128 : 512;
+    const int block = by_warp ? 128 : topk_threads;
     start(topk_kernel<T>, blocks_for(x.count, by_warp ? block / 32 : 1), block, 0, x, to, indices, k, inner, largest,
           by_warp);
   });
