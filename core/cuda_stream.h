@@ -7,7 +7,9 @@ namespace tutti {
 
 /// The cudaStream_t on which the library launches the device's work now (this thread's, if it records a CudaGraph).
 /// Kernels and copies that the caller launches on it come after what was launched before and before what is launched
-/// later: tensors can be read and written there without waiting. DeviceError on a device without streams (the CPU).
+/// later: tensors can be read and written there without waiting. The library remembers which device it has selected for
+/// a thread: a caller's cudaSetDevice is to be taken back before that thread comes here again. DeviceError on a device
+/// without streams (the CPU).
 void* cuda_stream(Device device);
 
 /// `const CudaStreamScope on(gpu, stream);`: in this scope all of the device's work, of every thread, is launched on

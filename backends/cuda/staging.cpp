@@ -129,7 +129,13 @@ T& of(int index) {
   return *one;
 }
 
-bool is_pinned(const void* host) {
+/// Whether an asynchronous copy reads this memory when the stream comes to it: pinned memory, and all where the GPU
+/// shares the CPU's page tables (Grace Hopper). Other memory is read during the call.
+bool is_read_later(const void* host) {
+  int shared_tables = 0;
+  check(cudaDeviceGetAttribute(&shared_tables, cudaDevAttrPageableMemoryAccessUsesHostPageTables, device()),
+        "cudaDeviceGetAttribute");
+  if (shared_tables) return true;
   cudaPointerAttributes attributes{};
   if (cudaPointerGetAttributes(&attributes, host) == cudaSuccess) return attributes.type == cudaMemoryTypeHost;
   (void)cudaGetLastError();
@@ -147,7 +153,7 @@ void upload(void* device, const void* host, size_t bytes) {
   }
   if (bytes <= Ring::part) return of<Ring>(cuda::device()).copy(device, host, bytes);
   check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
-  if (is_pinned(host)) check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");  // it is read later
+  if (is_read_later(host)) check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
 }
 
 uint64_t send(int index, void* to, const void* from, size_t bytes) {
