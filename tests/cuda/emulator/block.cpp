@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -31,6 +32,9 @@ Thread* current = &host;
 int count, alive, arrived;
 std::vector<int> ready;  // from `next` on
 size_t next_ready;
+// Lanes of each warp, as bits: those that run, and those of them that wait in a collective. With these the arrival of a
+// lane costs no look at the others.
+uint32_t running_lanes[most_threads / 32], waiting_lanes[most_threads / 32];
 uint64_t random_state;
 void (*body)(const void*);
 const void* body_parameters;
@@ -109,6 +113,7 @@ void thread_main() {
         std::any_of(me.copies.begin(), me.copies.end(), [](const PendingCopy& c) { return c.bytes > c.zeros; });
     if (forgotten) fail(std::string("thread ended with asynchronous copies that it has not waited for"), me.site);
     me.state = ThreadState::done;
+    running_lanes[me.id / 32] &= ~(1u << me.id % 32);
     --alive;
     if (arrived) {
       note("thread exited while others wait at a barrier [" + name_of(me) + "]" + states());
@@ -141,9 +146,12 @@ bool run_block() {
   std::fill(std::begin(running.warp_barriers), std::end(running.warp_barriers), 0);
   ready.clear();
   next_ready = 0;
+  std::fill(std::begin(running_lanes), std::end(running_lanes), 0);
+  std::fill(std::begin(waiting_lanes), std::end(waiting_lanes), 0);
   int all[most_threads];
   for (int t = 0; t < count; ++t) {
     all[t] = t;
+    running_lanes[t / 32] |= 1u << t % 32;
     threads[t].copies.clear();
     threads[t].copy_group = 0;
   }
@@ -256,9 +264,10 @@ void synchronize_warp(unsigned mask, Site site) { collective(mask, only_synchron
 
 void collective(unsigned mask, WarpFunction function, const void* in, void* out, int parameter, Site site) {
   Thread& me = *current;
-  const int warp = me.id / 32, first = warp * 32;
   if (!running.kernel) fail("a warp collective outside a kernel", site);
-  if (!(mask >> (me.id & 31) & 1)) fail("warp collective: the mask does not name the calling lane", site);
+  const int warp = me.id / 32, first = warp * 32;
+  const uint32_t here = 1u << me.id % 32;
+  if (!(mask & here)) fail("warp collective: the mask does not name the calling lane", site);
   me.state = ThreadState::in_collective;
   me.site = site;
   me.mask = mask;
@@ -266,15 +275,13 @@ void collective(unsigned mask, WarpFunction function, const void* in, void* out,
   me.in = in;
   me.out = out;
   me.parameter = parameter;
-  bool all_here = true;
-  for (int i = 0; i < 32; ++i) {
-    if (!(mask >> i & 1)) continue;
-    if (first + i >= count || threads[first + i].state == ThreadState::done)
-      fail("warp collective: the mask names a lane that does not exist or has exited (lane " + std::to_string(i) + ")",
-           site);
-    all_here = all_here && threads[first + i].state == ThreadState::in_collective;
-  }
-  if (all_here) {
+  if (const uint32_t absent = mask & ~running_lanes[warp])
+    fail("warp collective: the mask names a lane that does not exist or has exited (lane " +
+             std::to_string(std::countr_zero(absent)) + ")",
+         site);
+  waiting_lanes[warp] |= here;
+  if ((mask & ~waiting_lanes[warp]) == 0) {
+    waiting_lanes[warp] &= ~mask;
     Lanes lanes{mask, {}, {}, {}};
     int ids[32], n = 0;
     for (int i = 0; i < 32; ++i) {

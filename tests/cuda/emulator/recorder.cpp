@@ -1,6 +1,5 @@
 // The access recorder. Only .cu files are compiled with -fsanitize=thread and nothing is linked with it: the compiler's
-// hooks
-// (__tsan_read4, ...) land here instead of in its library, and see every load and store of a kernel.
+// hooks (__tsan_read4, ...) land here instead of in its library, and see every load and store of a kernel.
 //
 // For each byte: who wrote it last, and which two threads read it last. Two accesses, of which one writes, are ordered
 // if they are of one thread; of one block, with a barrier between; of one warp, with a __syncwarp between; or of two
