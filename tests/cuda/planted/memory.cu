@@ -96,6 +96,25 @@ bool misaligned_shared(bool right) {
   return s.result() == rotated(s.host, 128);
 }
 
+/// Two floats at once, where floats were declared; a copy of a struct of two is no access of 8 bytes.
+struct Two {
+  float first, second;
+};
+template <bool right>
+__global__ void shared_pair_kernel(const float* x, float* y) {
+  SHARED(float, s, [128]);
+  using Pair = std::conditional_t<right, Two, float2>;
+  const int t = static_cast<int>(threadIdx.x);
+  if (t < 64) *reinterpret_cast<Pair*>(&s[2 * t]) = *reinterpret_cast<const Pair*>(x + 2 * t);
+  __syncthreads();
+  y[t] = s[(t + 1) % 128];
+}
+bool misaligned_pair(bool right) {
+  Setup s(128);
+  start(right, BOTH(shared_pair_kernel), 1, 128, 0, s.stream, s.x.data(), s.y.data());
+  return s.result() == rotated(s.host, 128);
+}
+
 template <bool right>
 __global__ void half_filled_kernel(const float* x, float* y) {
   SHARED(float, s, [128]);
@@ -156,6 +175,7 @@ std::vector<Fault> memory_faults() {
       {"beyond a row of a tile", beyond_row, nan, "index 32 out of bounds", nan},
       {"misaligned float4", misaligned_vector, perhaps, "misaligned address", perhaps},
       {"float4 in shared floats", misaligned_shared, perhaps, "misaligned address", perhaps},
+      {"float2 in shared floats", misaligned_pair, nullptr, "misaligned address", "misaligned access of 8 bytes"},
       {"uninitialised shared memory", uninitialised_shared, nan, nan, "read of uninitialised shared memory"},
       {"uninitialised device memory", uninitialised_device, nan, nan, "read of uninitialised device memory"},
       {"host pointer in a kernel", host_pointer, nullptr, nullptr, "reads host memory"},
