@@ -1,10 +1,10 @@
 // The access recorder. Only .cu files are compiled with -fsanitize=thread and nothing is linked with it: the compiler's
 // hooks (__tsan_read4, ...) land here instead of in its library, and see every load and store of a kernel.
 //
-// For each byte: who wrote it last, and which two threads read it last. Two accesses, of which one writes, are ordered
-// if they are of one thread; of one block, with a barrier between; of one warp, with a __syncwarp between; or of two
-// blocks, if the first has fenced and then touched an atomic that the second has touched later. Anything else is a
-// race, in every thread order.
+// For each word (or byte, where less is touched): who wrote it last, and which two threads read it last. Two accesses,
+// of which one writes, are ordered if they are of one thread; of one block, with a barrier between; of one warp, with a
+// __syncwarp between; or of two blocks, if the first has fenced and then touched an atomic that the second has touched
+// later. Anything else is a race, in every thread order.
 #include "recorder.h"
 
 #include <link.h>
@@ -35,7 +35,18 @@ struct Cell {
   bool atomic_write = false, atomic_read = false;
 };
 constexpr size_t chunk_bytes = 64;
-using Chunk = std::vector<Cell>;
+/// Of some bytes: a cell for each `unit` of them, which is a word until somebody touches a part of one.
+struct Chunk {
+  size_t unit = 4;
+  std::vector<Cell> cells = std::vector<Cell>(chunk_bytes / 4);
+  void divide(size_t smaller) {
+    std::vector<Cell> finer;
+    finer.reserve(chunk_bytes / smaller);
+    for (const Cell& c : cells) finer.insert(finer.end(), unit / smaller, c);
+    cells = std::move(finer);
+    unit = smaller;
+  }
+};
 
 /// What is known of an allocation. Cells only where this launch has been: what earlier launches did is over.
 struct Shadow {
@@ -72,13 +83,15 @@ Shadow* shadow_at(const char* p) {
   if (p >= found->first + found->second.bytes) return nullptr;
   return last_hit = &found->second;
 }
-Cell& cell(Shadow& s, size_t at) {
+/// The chunk of the byte at this offset, where accesses are multiples of `unit`.
+Chunk& chunk_at(Shadow& s, size_t at, size_t unit) {
   std::unique_ptr<Chunk>& chunk = s.chunks[at / chunk_bytes];
   if (!chunk) {
-    chunk = std::make_unique<Chunk>(chunk_bytes);
+    chunk = std::make_unique<Chunk>();
     touched.emplace_back(&s, at / chunk_bytes);
   }
-  return (*chunk)[at % chunk_bytes];
+  if (chunk->unit > unit) chunk->divide(unit);
+  return *chunk;
 }
 
 bool ordered(const Access& first, const Access& second) {
@@ -162,24 +175,31 @@ void access(const void* v, size_t bytes, Kind kind, const void* pc, Aligned want
            pc);
   }
   const size_t at = static_cast<size_t>(p - s->begin);
-  const std::string memory = s->shared ? "shared memory" : "device memory";
+  const char* const memory = s->shared ? "shared memory" : "device memory";
   if (at + bytes > s->bytes)
-    accuse("out of bounds of " + memory + ": offset " + std::to_string(at) + " of " + std::to_string(s->bytes), pc);
+    accuse(std::string("out of bounds of ") + memory + ": offset " + std::to_string(at) + " of " +
+               std::to_string(s->bytes),
+           pc);
   // (GCC's hook for 16 bytes is also that of structs of two 8-byte members, which nvcc copies by halves: the sanitized
   // build tells them from float4.)
   if (wanted == Aligned::yes && reinterpret_cast<uintptr_t>(p) % std::min<size_t>(bytes, 8))
     accuse("misaligned access of " + std::to_string(bytes) + " bytes to " + memory, pc);
   const int id = this_thread().id;
   const Access now{running.block, running.barriers, running.warp_barriers[id / 32], static_cast<uint16_t>(id), pc};
-  for (size_t i = at; i < at + bytes; ++i) {
-    Cell& c = cell(*s, i);
+  const size_t most = (at | bytes) % 4 == 0 ? 4 : (at | bytes) % 2 == 0 ? 2 : 1;
+  for (size_t i = at, unit = 0; i < at + bytes; i += unit) {
+    Chunk& chunk = chunk_at(*s, i, most);
+    unit = chunk.unit;
+    Cell& c = chunk.cells[i % chunk_bytes / unit];
+    const auto initialised = s->initialised.begin() + static_cast<ptrdiff_t>(i);
     const auto race = [&](const char* which, const Access& other) {
       accuse(std::string("race (") + which + ") in " + memory + ", offset " + std::to_string(i) + ": with " +
                  name_of(other),
              pc);
     };
-    if (read && !s->initialised[i] && still_filled(p, bytes))
-      accuse("read of uninitialised " + memory + ": offset " + std::to_string(i) + " of " + std::to_string(s->bytes),
+    if (read && std::find(initialised, initialised + unit, 0) != initialised + unit && still_filled(p, bytes))
+      accuse(std::string("read of uninitialised ") + memory + ": offset " + std::to_string(i) + " of " +
+                 std::to_string(s->bytes),
              pc);
     if (!(atomic && c.atomic_write) && !ordered(c.write, now))
       race(write ? "write after write" : "read after write", c.write);
@@ -190,7 +210,7 @@ void access(const void* v, size_t bytes, Kind kind, const void* pc, Aligned want
       }
       c.write = now;
       c.atomic_write = atomic;
-      s->initialised[i] = kind != Kind::write_later;
+      std::fill_n(initialised, unit, kind != Kind::write_later);
     }
     if (read) {
       const bool of_another_warp =
@@ -211,7 +231,7 @@ void begin(const char* p, size_t bytes, bool shared) {
       old && old->begin == p && old->bytes == bytes) {  // the next block's
     std::fill(old->initialised.begin(), old->initialised.end(), 0);
     for (auto& chunk : old->chunks)
-      if (chunk) std::fill(chunk->begin(), chunk->end(), Cell{});
+      if (chunk) std::fill(chunk->cells.begin(), chunk->cells.end(), Cell{});
     return;
   }
   last_hit = nullptr;
