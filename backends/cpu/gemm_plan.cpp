@@ -11,6 +11,9 @@ namespace {
 /// two to six threads evenly busy.
 constexpr int64_t least_work = int64_t{4} << 20, pieces_wanted = 16;
 constexpr int64_t least_rows = 32, least_cols = 128, least_inner = 512;
+/// With AVX-512 oneDNN needs a fifth longer for pieces of 130 to 200 rows than for twice as many: once there are eight
+/// pieces, rows stay together.
+constexpr int64_t pieces_enough = 8, rows_together = 224;
 
 /// Measured against oneDNN 2.6 limited to sse2, avx2 and avx512: dot products win up to 48 rows and more, 12 where
 /// every other line straddles cache lines. A short sum is not worth its additions across lanes.
@@ -52,9 +55,13 @@ void cut(Plan& p) {
   };
   while (work() > 1.25 * target) {
     const bool tall = p.row_chunk >= 2 * least_rows, broad = p.col_chunk >= 2 * narrowest;
-    if (tall && (2 * p.row_chunk >= p.col_chunk || !broad))
+    if (tall && (2 * p.row_chunk >= p.col_chunk || !broad)) {
+      if (p.row_chunk < 2 * rows_together &&
+          p.matrices * parts(p.c.rows, p.row_chunk) * parts(p.c.cols, p.col_chunk) * parts(inner, p.inner_chunk) >=
+              pieces_enough)
+        break;
       p.row_chunk = halved(p.row_chunk, 4);
-    else if (broad)
+    } else if (broad)
       p.col_chunk = halved(p.col_chunk, p.few_rows ? few_rows_cols : 16);
     else if (p.inner_chunk * inner_unit >= 2 * least_inner && p.inner_chunk > 1)
       p.inner_chunk = halved(p.inner_chunk, 1);
