@@ -26,6 +26,7 @@ struct gemm_block : Kernel<gemm_block, Gap::cuda> {
 
 /// The same where a has few rows and the inner dimension is contiguous in a and b (y = x W^T, W [out, in]): nothing is
 /// packed, b is read from memory once, in its own layout. Every element is summed in the same order wherever it lies.
+/// The inner dimension fills a vector at least (16 elements).
 struct gemm_few_rows : Kernel<gemm_few_rows, Gap::cuda> {
   template <class Target>
   static void run(const Block& block);
