@@ -125,7 +125,10 @@ void fold_rows(const Fold& x, const Op& op, const compute_t<T>* a, const compute
 template <class T, class Op, class C = compute_t<T>>
 void fold_tile(const Op& op, const T* const* rows, int64_t count, int64_t stride, int64_t cols, const C* a, const C* b,
                C* tile) {
-  const int64_t full = stride == 1 ? cols / lanes<C> * lanes<C> : 0;
+  constexpr int64_t L = lanes<C>;
+  const int64_t full = stride == 1 ? cols / L * L : 0;
+  // The columns that fill no vector: their vector ends with the last column, and its sums are moved at the end.
+  const bool overlap = full > 0 && full < cols;
   const batch<C> zero(C(0));
   for (int64_t first = 0; first < count;) {
     const T* const* const r = rows + first;
@@ -136,18 +139,25 @@ void fold_tile(const Op& op, const T* const* rows, int64_t count, int64_t stride
       if (first > 0) sum = op.combine(batch<C>::load_aligned(tile + j), sum);
       sum.store_aligned(tile + j);
     };
+    const auto whole = [&](int64_t j, int64_t from) {
+      const batch<C> va = a ? vload(a + from) : zero, vb = b ? vload(b + from) : zero;
+      add(j, [&](const T* p) { return op.map(vload(p + from), va, vb); });
+    };
     int64_t j = 0;
-    for (; j < full; j += lanes<C>) {
-      const batch<C> va = a ? vload(a + j) : zero, vb = b ? vload(b + j) : zero;
-      add(j, [&](const T* p) { return op.map(vload(p + j), va, vb); });
+    for (; j < full; j += L) whole(j, j);
+    if (overlap) {
+      whole(full, cols - L);
+      j = cols;
     }
-    for (; j < cols; j += lanes<C>) {
-      const int64_t n = cols - j < lanes<C> ? cols - j : lanes<C>;
+    for (; j < cols; j += L) {
+      const int64_t n = cols - j < L ? cols - j : L;
       const batch<C> va = a ? load_strided(a + j, 1, n) : zero, vb = b ? load_strided(b + j, 1, n) : zero;
       add(j, [&](const T* p) { return op.map(load_strided(p + j * stride, stride, n), va, vb); });
     }
     first += eight ? 8 : 1;
   }
+  if (overlap)
+    for (int64_t j = full; j < cols; ++j) tile[j] = tile[j + full + L - cols];
 }
 
 /// Many neighbouring results at a time: columns.

@@ -1,5 +1,5 @@
-// Matrix products on the CPU: each piece of the plan by one thread, with oneDNN where it can (float32, lines without
-// gaps), else with our own kernel.
+// Matrix products on the CPU: each piece of the plan by one thread, with our dot products where the plan says so, else
+// with oneDNN where it can (float32, lines without gaps), else with our packed kernel.
 #include "tutti/backends/contract/gemm.h"
 
 #include <optional>
@@ -32,9 +32,11 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 struct Runner {
   const Plan& p;
   decltype(gemm_block::on(cpu)) own = gemm_block::on(cpu);
+  decltype(gemm_few_rows::on(cpu)) few_rows = gemm_few_rows::on(cpu);
   decltype(gemm_add::on(cpu)) add = gemm_add::on(cpu);
 
   void block(const Block& g) const {
+    if (p.few_rows) return few_rows(g);
     if (onednn_product(g)) {
       if (g.bias) add(g.c, g.bias, 0);  // measured: cheaper than oneDNN adding to a c filled with it
       return;

@@ -1,5 +1,5 @@
-// What gemm.cpp calls on one thread, compiled per instruction set: our own matrix product, packed and register-tiled,
-// for float64 and for strides that oneDNN cannot take; and the additions around either.
+// What gemm.cpp calls on one thread, compiled per instruction set: our own matrix products, packed and register-tiled
+// for float64 and for strides that oneDNN cannot take, in dot products for few rows; and the additions around any.
 #pragma once
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/backends/contract/view.h"
@@ -22,6 +22,14 @@ struct gemm_block : Kernel<gemm_block, Gap::cuda> {
   /// `scratch` is 64-byte aligned.
   template <class Target>
   static void run(const Block& block, void* scratch);
+};
+
+/// The same where a has few rows and the inner dimension is contiguous in a and b (y = x W^T, W [out, in]): nothing is
+/// packed, b is read from memory once, in its own layout. Every element is summed in the same order wherever it lies.
+/// The inner dimension fills a vector at least (16 elements).
+struct gemm_few_rows : Kernel<gemm_few_rows, Gap::cuda> {
+  template <class Target>
+  static void run(const Block& block);
 };
 
 /// c += other, row by row; other's rows are `other_stride` apart (0: a bias). c.col_stride is 1.

@@ -11,6 +11,22 @@ namespace {
 /// two to six threads evenly busy.
 constexpr int64_t least_work = int64_t{4} << 20, pieces_wanted = 16;
 constexpr int64_t least_rows = 32, least_cols = 128, least_inner = 512;
+/// With AVX-512 oneDNN needs a fifth longer for pieces of 130 to 200 rows than for twice as many: once there are eight
+/// pieces, rows stay together.
+constexpr int64_t pieces_enough = 8, rows_together = 224;
+
+/// Measured against oneDNN 2.6 limited to sse2, avx2 and avx512: dot products win up to 48 rows and more, 12 where
+/// every other line straddles cache lines. A short sum is not worth its additions across lanes.
+constexpr int64_t most_few_rows = 32, most_few_rows_unaligned = 12, least_few_inner = 96;
+/// Fewer rows wait for b to come from memory: a piece costs what it would with so many. Columns in whole tiles.
+constexpr int64_t rows_in_flight = 8, few_rows_cols = 24;
+constexpr int64_t least_few_work = int64_t{3} << 19;
+
+bool few_rows(const Plan& p) {
+  const bool aligned = p.a.cols * static_cast<int64_t>(size_of(p.c.dtype)) % 64 == 0;
+  return p.c.rows <= (aligned ? most_few_rows : most_few_rows_unaligned) && p.a.cols >= least_few_inner &&
+         p.c.cols >= few_rows_cols && p.a.col_stride == 1 && p.b.row_stride == 1;
+}
 
 int64_t halved(int64_t x, int64_t multiple) { return ((x + 1) / 2 + multiple - 1) / multiple * multiple; }
 int64_t parts(int64_t size, int64_t chunk) { return chunk > 0 ? (size + chunk - 1) / chunk : 1; }
@@ -21,26 +37,32 @@ void cut(Plan& p) {
   p.row_chunk = p.c.rows;
   p.col_chunk = p.c.cols;
   p.inner_chunk = inner;
+  const int64_t rows = p.few_rows ? std::max(p.c.rows, rows_in_flight) : p.c.rows;
+  const int64_t narrowest = p.few_rows ? few_rows_cols : least_cols;
   // In double, which cannot overflow; every number here is exact or an estimate that decides the same way everywhere.
   const double each =
-      2.0 * static_cast<double>(p.c.rows) * static_cast<double>(p.c.cols) * static_cast<double>(inner * inner_unit);
-  const double target =
-      std::max(each * static_cast<double>(p.matrices) / pieces_wanted, static_cast<double>(least_work));
+      2.0 * static_cast<double>(rows) * static_cast<double>(p.c.cols) * static_cast<double>(inner * inner_unit);
+  const double target = std::max(each * static_cast<double>(p.matrices) / pieces_wanted,
+                                 static_cast<double>(p.few_rows ? least_few_work : least_work));
   if (each <= target) {
     p.together = each > 0 ? static_cast<int64_t>(std::min(target / each, 1e9)) : p.matrices;
     p.together = std::max<int64_t>(p.together, 1);
     return;
   }
   const auto work = [&] {
-    return 2.0 * static_cast<double>(p.row_chunk) * static_cast<double>(p.col_chunk) *
+    return 2.0 * static_cast<double>(p.few_rows ? rows : p.row_chunk) * static_cast<double>(p.col_chunk) *
            static_cast<double>(p.inner_chunk * inner_unit);
   };
   while (work() > 1.25 * target) {
-    const bool rows = p.row_chunk >= 2 * least_rows, cols = p.col_chunk >= 2 * least_cols;
-    if (rows && (2 * p.row_chunk >= p.col_chunk || !cols))
+    const bool tall = p.row_chunk >= 2 * least_rows, broad = p.col_chunk >= 2 * narrowest;
+    if (tall && (2 * p.row_chunk >= p.col_chunk || !broad)) {
+      if (p.row_chunk < 2 * rows_together &&
+          p.matrices * parts(p.c.rows, p.row_chunk) * parts(p.c.cols, p.col_chunk) * parts(inner, p.inner_chunk) >=
+              pieces_enough)
+        break;
       p.row_chunk = halved(p.row_chunk, 4);
-    else if (cols)
-      p.col_chunk = halved(p.col_chunk, 16);
+    } else if (broad)
+      p.col_chunk = halved(p.col_chunk, p.few_rows ? few_rows_cols : 16);
     else if (p.inner_chunk * inner_unit >= 2 * least_inner && p.inner_chunk > 1)
       p.inner_chunk = halved(p.inner_chunk, 1);
     else
@@ -55,7 +77,10 @@ void cut(Plan& p) {
 
 Plan plan(const Product& product) {
   Plan p{simplified(product)};
-  if (p.matrices > 0 && p.c.rows > 0 && p.c.cols > 0 && p.sums > 0 && p.a.cols > 0) cut(p);
+  if (p.matrices > 0 && p.c.rows > 0 && p.c.cols > 0 && p.sums > 0 && p.a.cols > 0) {
+    p.few_rows = few_rows(p);
+    cut(p);
+  }
   return p;
 }
 

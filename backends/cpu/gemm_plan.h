@@ -9,6 +9,7 @@ struct Plan : SimpleProduct {
   // of the inner dimension (of the sum axes, if there are any) are added up in order.
   int64_t row_chunk = 0, col_chunk = 0, inner_chunk = 0, together = 1;
   int64_t row_parts = 1, col_parts = 1, inner_parts = 1;
+  bool few_rows = false;  // by gemm_few_rows
 };
 
 Plan plan(const Product& product);

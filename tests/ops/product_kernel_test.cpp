@@ -1,14 +1,18 @@
 // The product kernel itself, on strides that no library takes (a GPU's own tiles, then) and on those that it takes: the
-// edges of tiles, parts of the inner dimension, sums over the batch, a bias, and adding to what is there.
+// edges of tiles, parts of the inner dimension, sums over the batch, a bias, and adding to what is there; and few rows
+// times the transpose of a weight, which has a kernel of its own on the CPU.
 #include <cmath>
 
+#include "support/on_cpu.h"
 #include "support/op_test.h"
 #include "tutti/autograd/with_grad.h"
 #include "tutti/backends/contract/gemm.h"
 #include "tutti/backends/contract/make_view.h"
+#include "tutti/core/parallel.h"
 #include "tutti/core/precision.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
+#include "tutti/ops/linear.h"
 #include "tutti/ops/matmul.h"
 #include "tutti/ops/shape.h"
 
@@ -86,7 +90,98 @@ TEST_CASE("the product kernel in its largest tiles, and with a long inner dimens
     check_product({1, 1, 33, 2051, 35}, DType::float64, gaps, true, false);
   }
 }
+
+TEST_CASE("the product kernel on few rows adds to what is there, in a result of any strides", "[matmul]") {
+  for_each_isa([](const char* isa) {
+    INFO(isa);
+    for (DType dtype : {DType::float32, DType::float64})
+      for (int64_t rows : {1, 2, 3, 7})
+        for (bool accumulate : {false, true}) {
+          const int64_t inner = 109, cols = 29;
+          const Tensor x = random_tensor({rows, inner}, dtype, 1), weight = random_tensor({cols, inner}, dtype, 2);
+          const Output c = output({cols, rows}, dtype, x.device());  // the result is its transpose
+          kernel::Product p{matrix(x, {}), matrix(transpose(weight, 0, 1), {}), {}, {}, nullptr, {}, false};
+          p.c = {matrix(c).data, dtype, rows, cols, 1, rows, {}};
+          kernel::gemm::on(x.device())(p);
+          p.accumulate = accumulate;
+          kernel::gemm::on(x.device())(p);
+          const Array a(x), w(weight);
+          Array want(Dims{cols, rows});
+          for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < cols; ++j)
+              for (int64_t q = 0; q < inner; ++q)
+                want[j * rows + i] += (accumulate ? 2 : 1) * a[i * inner + q] * w[j * inner + q];
+          check_close(no_gradient(c), want, dtype == DType::float64 ? 1e-14 : 2e-6);
+        }
+  });
+}
 #endif
+
+namespace {
+
+Array rows_reference(const Arrays& in) {
+  const int64_t rows = in[0].shape[0], inner = in[0].shape[1], cols = in[1].shape[0];
+  Array y(Dims{rows, cols});
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < cols; ++j) {
+      double sum = in.size() > 2 ? in[2][j] : 0;
+      for (int64_t q = 0; q < inner; ++q) sum += in[0][i * inner + q] * in[1][j * inner + q];
+      y[i * cols + j] = sum;
+    }
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("products of few rows", "[matmul]") {
+  OpTest test{.kernels = "gemm_few_rows",
+              .shapes = {},
+              .op = [](const Tensors& x) { return linear(x[0], x[1], x.size() > 2 ? x[2] : Tensor()); },
+              .reference = rows_reference,
+              .gradient = false};
+  // All heights and widths of tiles and what remains of them; a whole number of vectors and not.
+  for (int64_t rows : {1, 2, 3, 4, 5, 7, 12})
+    for (int64_t inner : {96, 97, 127}) {
+      test.shapes.push_back({{rows, inner}, {24 + rows, inner}, {24 + rows}});
+      test.shapes.push_back({{rows, inner}, {31 + rows, inner}});
+    }
+  test.shapes.push_back({{32, 128}, {45, 128}, {45}});
+  test.shapes.push_back({{33, 128}, {45, 128}, {45}});  // one too many
+  op_test("linear of few rows", test);
+  op_test("linear of few rows, its gradient", {.shapes = {{{2, 99}, {26, 99}, {26}}},
+                                               .op = [](const Tensors& x) { return linear(x[0], x[1], x[2]); },
+                                               .reference = rows_reference});
+}
+
+TEST_CASE("products of few rows have the same bits on every number of threads, and for a row alone", "[matmul]") {
+  const OnCpu here;
+  for (DType dtype : {DType::float32, DType::float64}) {
+    const Tensor weight = random_tensor({1531, 384}, dtype, 1), x = random_tensor({13, 384}, dtype, 2);
+    set_num_threads(1);
+    const Tensor want = linear(x, weight);
+    for (int threads : {2, 6}) {
+      set_num_threads(threads);
+      check_identical(linear(x, weight), want);
+      for (int64_t i : {0, 7, 12}) check_identical(linear(slice(x, 0, i, i + 1), weight), slice(want, 0, i, i + 1));
+    }
+    set_num_threads(0);
+  }
+}
+
+TEST_CASE("a row of an infinite weight and one of zeros do not spoil the others of a product of few rows", "[matmul]") {
+  const int64_t inner = 101, cols = 30;  // the last vector overlaps the one before
+  std::vector<double> w(static_cast<size_t>(inner * cols), 1), v(static_cast<size_t>(2 * inner), 1);
+  for (int64_t q = 0; q < inner; ++q) w[static_cast<size_t>(3 * inner + q)] = q > 84 ? INFINITY : 1;
+  for (int64_t q = 0; q < inner; ++q) v[static_cast<size_t>(inner + q)] = 0;
+  const Tensor y = linear(Tensor::from(v, {2, inner}), Tensor::from(w, {cols, inner}));
+  for (int64_t j = 0; j < cols; ++j) {
+    CHECK(y.at({0, j}) == (j == 3 ? INFINITY : 101));
+    if (j == 3)
+      CHECK(std::isnan(y.at({1, j})));
+    else
+      CHECK(y.at({1, j}) == 0);
+  }
+}
 
 TEST_CASE("TF32 is for GPUs that are told to use it", "[matmul]") {
   const Tensor a = full({1, 1}, 1 + 0x1p-20), one = ones({1, 1});

@@ -125,11 +125,16 @@ void run_block(const Block& g, T* scratch) {
 template <class T>
 void add_rows(const Matrix& m, const T* other, int64_t other_stride) {
   auto* c = static_cast<T*>(m.data);
-  const int64_t whole = m.cols / lanes<T> * lanes<T>;
+  const auto sum = [&](int64_t j) { return batch<T>::load_unaligned(c + j) + batch<T>::load_unaligned(other + j); };
   for (int64_t i = 0; i < m.rows; ++i, c += m.row_stride, other += other_stride) {
-    for (int64_t j = 0; j < whole; j += lanes<T>)
-      (batch<T>::load_unaligned(c + j) + batch<T>::load_unaligned(other + j)).store_unaligned(c + j);
-    for (int64_t j = whole; j < m.cols; ++j) c[j] += other[j];
+    if (m.cols < lanes<T>) {
+      for (int64_t j = 0; j < m.cols; ++j) c[j] += other[j];
+      continue;
+    }
+    const int64_t end = m.cols - lanes<T>;
+    const batch<T> last = sum(end);  // which may overlap the one before
+    for (int64_t j = 0; j < end; j += lanes<T>) sum(j).store_unaligned(c + j);
+    last.store_unaligned(c + end);
   }
 }
 
