@@ -116,8 +116,25 @@ transpose 5 7
 --backward embedding 9 4 6
 --backward attention 2 2 5 8
 causal_attention 2 2 5 8
+--transposed --backward softmax 5 7
 adamw 3 10
 OPERATIONS
+# Every kernel, stored, and compared with itself: the table, the file, and files that are none.
+quick=(kernels --quick --rounds 2 --only softmax,linear)
+expect "softmax 12 12 --backward" "$("$bin/tutti-bench" "${quick[@]}" --commit abc --json "$folder/kernels.json")"
+expect '"commit": "abc"' "$(cat "$folder/kernels.json")"
+expect '"median_seconds"' "$(cat "$folder/kernels.json")"
+both=$("$bin/tutti-bench" "${quick[@]}" --compare "$folder/kernels.json")
+for text in "peak: " "copy " "of roof" "commit abc" "within noise"; do expect "$text" "$both"; done
+expect "in one of the two alone" "$("$bin/tutti-bench" kernels --quick --rounds 1 --only gelu --compare "$folder/kernels.json")"
+expect "layer_norm 4096 768 --backward" "$("$bin/tutti-bench" kernels --list)"
+expect "softmax 149796 7" "$("$bin/tutti-bench" kernels --list --odd --only softmax)"
+head -c 99 "$folder/kernels.json" >"$folder/cut-kernels.json"
+refuse "cut-kernels.json: is not JSON" "$bin/tutti-bench" "${quick[@]}" --compare "$folder/cut-kernels.json"
+refuse "none.json: cannot be read" "$bin/tutti-bench" "${quick[@]}" --compare "$folder/none.json"
+refuse "cannot create a file in $folder/none/" "$bin/tutti-bench" "${quick[@]}" --json "$folder/none/kernels.json"
+refuse "--only nothing: no operation" "$bin/tutti-bench" kernels --only nothing
+refuse "'0': expected a number above 0" "$bin/tutti-bench" kernels --rounds 0
 refuse "is unknown" "$bin/tutti-bench" op nothing 1
 refuse "expected M N K" "$bin/tutti-bench" op matmul 1
 refuse "expected standard, looped or grouped" "$bin/tutti-bench" step --kind other
