@@ -10,7 +10,7 @@ usage() {
 bash examples/bench/compare.sh [options]
 
 Times Tutti, PyTorch and ONNX Runtime by turns on the same work and prints a table in Markdown. Installs what is missing: on
-Debian the packages that the build needs and python3-venv; the other frameworks (about 1 GB) into a virtual environment.
+Debian the packages that the build needs and python3-venv; the other frameworks into a virtual environment (about 1 GB).
   --rounds 12        interleaved blocks of each contender; what is printed are medians of their ratios
   --threads 2        of all of them
   --only NAME,..     only these lines: vit, vit grouped vs looped, vit grouped vs hand-batched, image, long, wide, tiny, far,
@@ -59,11 +59,13 @@ fi
 
 [ -e "$venv/bin/python" ] || python3 -m venv "$venv"
 has() { "$venv/bin/python" -c 'import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, sys.argv[1:])))' "$@"; }
-pip() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2; }
+pip() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
 if ! has torch numpy onnxruntime onnx onnxscript; then
+  "$venv/bin/python" -m pip --version >/dev/null 2>&1 || python3 -m venv "$venv"  # one whose making was interrupted
   echo "installing PyTorch and ONNX Runtime into $venv" >&2
   cpu=https://download.pytorch.org/whl/cpu  # without CUDA's libraries, which are several times as large
-  has torch || pip --retries 1 --index-url $cpu torch || pip torch
+  has torch || pip --retries 1 --timeout 10 --index-url $cpu torch 2>/dev/null ||
+    { echo "$cpu was not reached: PyPI's PyTorch, with CUDA's libraries (about 6 GB)" >&2; pip torch; }
   pip numpy onnxruntime onnx onnxscript
 fi
 exec "$venv/bin/python" examples/bench/peers/compare.py --bench "$bench" "${options[@]}"
