@@ -116,8 +116,47 @@ transpose 5 7
 --backward embedding 9 4 6
 --backward attention 2 2 5 8
 causal_attention 2 2 5 8
+--transposed --backward softmax 5 7
 adamw 3 10
 OPERATIONS
+# Every kernel, stored, and compared with itself: the table, the file, and files that are none.
+quick=(kernels --quick --rounds 2 --only softmax,linear)
+expect "softmax 12 12 --backward" "$("$bin/tutti-bench" "${quick[@]}" --commit abc --json "$folder/kernels.json")"
+expect '"commit": "abc"' "$(cat "$folder/kernels.json")"
+expect '"median_seconds"' "$(cat "$folder/kernels.json")"
+both=$("$bin/tutti-bench" "${quick[@]}" --compare "$folder/kernels.json")
+for text in "peak: " "copy " "of roof" "commit abc" "within noise"; do expect "$text" "$both"; done
+expect "in one of the two alone" "$("$bin/tutti-bench" kernels --quick --rounds 1 --only gelu --compare "$folder/kernels.json")"
+expect "layer_norm 4096 768 --backward" "$("$bin/tutti-bench" kernels --list)"
+expect "softmax 149796 7" "$("$bin/tutti-bench" kernels --list --odd --only softmax)"
+head -c 99 "$folder/kernels.json" >"$folder/cut-kernels.json"
+refuse "cut-kernels.json: is not JSON" "$bin/tutti-bench" "${quick[@]}" --compare "$folder/cut-kernels.json"
+refuse "none.json: cannot be read" "$bin/tutti-bench" "${quick[@]}" --compare "$folder/none.json"
+refuse "cannot create a file in $folder/none/" "$bin/tutti-bench" "${quick[@]}" --json "$folder/none/kernels.json"
+refuse "--only nothing: no operation" "$bin/tutti-bench" kernels --only nothing
+refuse "'0': expected a number above 0" "$bin/tutti-bench" kernels --rounds 0
+# The comparison with other frameworks: what is refused before anything is installed, and the driver, on tutti-bench alone.
+here=$(dirname "$0")/../examples/bench
+compare=(bash "$here/compare.sh" --bench "$bin/tutti-bench")
+refuse "--rounds: '0': expected a number above 0" "${compare[@]}" --rounds 0
+refuse "no option '--round'" "${compare[@]}" --round 3
+refuse "--threads wants a value" "${compare[@]}" --threads
+refuse "inside the sources, where git does not ignore it" "${compare[@]}" --venv "$here/venv"
+refuse "holds other things" "${compare[@]}" --venv "$folder"
+refuse "no such program" bash "$here/compare.sh" --bench "$folder/none"
+for operation in $("$bin/tutti-bench" kernels --list | cut -d' ' -f1 | sort -u); do
+  grep -qw -- "$operation" "$here/peers/torch_op.py" || fail "peers/torch_op.py has no $operation"
+done
+if python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+  export PYTHONDONTWRITEBYTECODE=1
+  op="$bin/tutti-bench op exp 4"
+  expect "x1.000 [1.000, 1.000]" "$(python3 "$here/peers/pair.py" --rounds 1 "$op")"
+  expect "tutti exp 4" "$(python3 "$here/peers/pair.py" --rounds 1 "$op" "$op" | tail -n 1)"
+  refuse "ended without an answer" python3 "$here/peers/pair.py" "$op" "$bin/tutti-bench op nothing 4"
+  for script in "$here"/peers/*_step.py "$here/peers/torch_op.py" "$here/peers/compare.py"; do
+    python3 -c 'import sys; compile(open(sys.argv[1]).read(), *sys.argv[1:2], "exec")' "$script"
+  done
+fi
 refuse "is unknown" "$bin/tutti-bench" op nothing 1
 refuse "expected M N K" "$bin/tutti-bench" op matmul 1
 refuse "expected standard, looped or grouped" "$bin/tutti-bench" step --kind other

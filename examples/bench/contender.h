@@ -18,5 +18,6 @@ int contend(const std::string& name, const nlohmann::json& facts, const std::fun
 /// Sub-commands of tutti-bench; each returns what to run once the options are parsed.
 std::function<int()> add_step(CLI::App& app);
 std::function<int()> add_op(CLI::App& app);
+std::function<int()> add_kernels(CLI::App& app);
 
 }  // namespace bench

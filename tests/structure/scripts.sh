@@ -16,7 +16,7 @@ run() {
   shift
   output=$(bash "$source/$script" "$@" 2>&1)
 }
-for script in examples/run.sh tests/run.sh; do
+for script in examples/run.sh tests/run.sh examples/bench/compare.sh; do
   for help in --help -h "release --help" "--full --help"; do
     run $script $help || fail "$script $help: $output"
     [[ "$output" == *"bash $script ["* ]] || fail "$script $help says: $output"
@@ -42,6 +42,7 @@ done
 ! run tests/run.sh && [[ "$output " == *" catch2"[[:space:]]* ]] || fail "tests/run.sh does not install catch2"
 installs examples/run.sh cmake examples
 installs tests/run.sh cmake examples tests
+installs examples/bench/compare.sh cmake examples
 run examples/run.sh || [[ "$output" != *catch2* ]] || fail "examples/run.sh wants catch2"
 
 # What is required is required in the one way that says a package's name; nowhere but where the scripts look.
