@@ -53,7 +53,11 @@ void product_tile(int64_t depth, const Blocks<T>& x) {
   });
 }
 
-/// All rows of a panel: in tiles of M, then of M / 2, ...
+/// The tile for what tiles of M rows leave over: a power of two. One of 4 rows keeps the multipliers as busy as one of
+/// 12, and 64 rows are 5 x 12 + 4.
+constexpr int rest_rows(int m) { return m > 8 ? 8 : m > 4 ? 4 : m / 2; }
+
+/// All rows of a panel: in tiles of M, and what is left in smaller ones.
 template <int M, int N, bool add, class T>
 TUTTI_INLINE void product_rows(int64_t rows, int64_t depth, Blocks<T>& x) {
   for (; rows >= M; rows -= M) {
@@ -62,7 +66,7 @@ TUTTI_INLINE void product_rows(int64_t rows, int64_t depth, Blocks<T>& x) {
     x.c += M * x.c_row;
   }
   if constexpr (M > 1) {
-    if (rows > 0) product_rows<M / 2, N, add>(rows, depth, x);
+    if (rows > 0) product_rows<rest_rows(M), N, add>(rows, depth, x);
   }
 }
 
