@@ -2,12 +2,15 @@
 
 #include <cfloat>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/compare.h"
 #include "tutti/ops/copy.h"
+#include "tutti/ops/detail/draw.h"
 #include "tutti/ops/random.h"
 #include "tutti/ops/reduce.h"
 #include "tutti/ops/unary.h"
@@ -40,11 +43,23 @@ double neighbour(const Tensor& x, double v, bool below) {
   });
 }
 
-/// Values in [low, high] that were rounded out of it, put back; as they are if the dtype has no number there.
-Tensor within(const Tensor& x, double low, double high) {
-  if (!is_floating(x.dtype())) return x;
+/// The first and last number of x's dtype in [low, high], if there are any.
+std::optional<std::pair<double, double>> limits_in(const Tensor& x, double low, double high) {
+  if (!is_floating(x.dtype())) return {};
   const double first = neighbour(x, low, false), last = neighbour(x, high, true);
-  return first <= last ? clamp(x, first, last) : x;
+  if (!(first <= last)) return {};
+  return std::pair(first, last);
+}
+
+/// Values in [low, high] that were rounded out of it, put back.
+Tensor within(const Tensor& x, double low, double high) {
+  const auto limits = limits_in(x, low, high);
+  return limits ? clamp(x, limits->first, limits->second) : x;
+}
+
+/// Without a copy: weights are large, and most of a program's memory at its start.
+bool drawn_in_place(const Tensor& x) {
+  return x.is_contiguous() && (x.dtype() == DType::float32 || x.dtype() == DType::float64);
 }
 
 struct Fans {
@@ -74,13 +89,21 @@ void uniform_(const Tensor& x, double low, double high, Generator& generator) {
   if (x.numel() > 0 && !(high - low <= (drawn.dtype == DType::float64 ? DBL_MAX : FLT_MAX) && has(low) && has(high)))
     throw ValueError(message("uniform_: the range from ", low, " to ", high, " is too wide for ", x.dtype()));
   const no_grad off;
+  const double last = std::nextafter(high, -INFINITY);
+  if (drawn_in_place(x)) {
+    detail::draw_uniform("uniform_", x, high - low, low, generator);
+    if (const auto limits = limits_in(x, low, last))
+      detail::clamp_in_place("uniform_", x, limits->first, limits->second);
+    return;
+  }
   const Tensor values = add(mul(rand(x.shape(), drawn, generator), high - low), low);
-  copy_(x, within(to(values, x.dtype()), low, std::nextafter(high, -INFINITY)));
+  copy_(x, within(to(values, x.dtype()), low, last));
 }
 
 void normal_(const Tensor& x, double mean, double stddev, Generator& generator) {
   if (!(stddev >= 0)) throw ValueError(message("normal_: stddev ", stddev, " is negative"));
   const no_grad off;
+  if (drawn_in_place(x)) return detail::draw_normal("normal_", x, stddev, mean, generator);
   copy_(x, add(mul(randn(x.shape(), drawn_like(x), generator), stddev), mean));
 }
 
