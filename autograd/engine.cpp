@@ -74,17 +74,11 @@ bool Saved::wants(int input) const {
 
 namespace {
 
-/// The caller is the only holder of this value, and may write it.
-bool exclusive(const Tensor& t) {
-  return Access::handle(t).use_count() == 1 && t.impl()->storage.use_count() == 1 && t.is_contiguous() &&
-         !t.requires_grad();
-}
-
 /// slot += g, taking over or writing a buffer only if nobody else holds it.
 void add_to(Tensor& slot, Tensor&& g) {
   if (!slot.defined())
     slot = std::move(g);
-  else if (!grad_mode() && exclusive(slot))
+  else if (!grad_mode() && detail::exclusive(slot))
     accumulate(Access::output(Access::handle(slot)), g);
   else
     slot = add(slot, g);
@@ -186,7 +180,7 @@ class Walk {
       return;
     }
     const std::lock_guard lock(leaf.mutex);
-    if (!leaf.grad.defined() && !exclusive(g)) g = clone(g);
+    if (!leaf.grad.defined() && !detail::exclusive(g)) g = clone(g);
     add_to(leaf.grad, std::move(g));
   }
 
@@ -206,7 +200,7 @@ class Walk {
       throw AutogradError(message(node.op,
                                   ": backward a second time through a graph whose saved tensors were freed; "
                                   "pass {.retain_graph = true} the first time"));
-    Saved saved(node, plan_);
+    Saved saved(node, plan_, keep_);
     if (node.kind == Node::Kind::recompute)
       run_again(node, saved, std::move(dy[0]));
     else
@@ -270,9 +264,7 @@ class Walk {
   }
 
   void release(Node& node) const {
-    if (keep_) return;
-    node.released = true;
-    for (int i = 0; i < node.saved_count; ++i) node.saved[i].alias.storage = nullptr;
+    if (!keep_) node.release();
   }
 
   GradMode mode_;

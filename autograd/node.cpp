@@ -45,6 +45,15 @@ Node::Node(const char* name, Kind k)
     : op(name), sequence(next_sequence.fetch_add(1, std::memory_order_relaxed)), kind(k) {}
 Node::~Node() = default;
 Tensor Node::recompute(Saved&) { return {}; }
+void Node::release() noexcept {
+  released = true;
+  if (recipe) {
+    saved = nullptr;
+    saved_count = 0;
+    recipe = nullptr;
+  }
+  for (int i = 0; i < saved_count; ++i) saved[i].reset();
+}
 
 Edge::~Edge() {
   if (!node || node.use_count() > 1) return;
@@ -80,9 +89,14 @@ void fill(Edge& edge, const Tensor& input) {
     edge.node = node;
 }
 
-void fill(SavedTensor& saved, const Keep& keep, std::span<const Tensor> inputs, std::span<const Output> outputs) {
+void fill(SavedTensor& saved, const Keep& keep, std::span<const Tensor> inputs, std::span<const Output> outputs,
+          bool for_recipe) {
   if (!keep.impl) return;
-  saved.alias.storage = keep.impl->storage;
+  auto recipe = for_recipe ? nullptr : keep.impl->storage->recipe.lock();
+  if (recipe && !recipe->changed.load(std::memory_order_relaxed))
+    saved.recipe.take(std::move(recipe));
+  else
+    saved.alias.storage = keep.impl->storage;
   saved.alias.shape = keep.impl->shape;
   saved.alias.strides = keep.impl->strides;
   saved.alias.offset = keep.impl->offset;
@@ -111,11 +125,21 @@ void attach(std::shared_ptr<Node> node, std::span<const Tensor> inputs, std::spa
     note_place(*node);
   node->output_count = static_cast<int>(outputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) fill(node->edges[i], inputs[i]);
-  for (size_t i = 0; i < saved.size(); ++i) fill(node->saved[i], saved[i], inputs, outputs);
+  for (size_t i = 0; i < saved.size(); ++i) fill(node->saved[i], saved[i], inputs, outputs, node->recipe != nullptr);
   for (size_t i = 0; i < outputs.size(); ++i) {
     outputs[i].impl()->output_index = static_cast<uint32_t>(i);
     outputs[i].impl()->node = i + 1 < outputs.size() ? node : std::move(node);
   }
+}
+
+void offer(Node& node, const Output& y, std::shared_ptr<Recipe> recipe) {
+  const auto& storage = y.impl()->storage;
+  recipe->original = storage;
+  recipe->bytes = storage->bytes;
+  storage->recipe = recipe;
+  node.saved = recipe->saved().data();
+  node.saved_count = static_cast<int>(recipe->saved().size());
+  node.recipe = std::move(recipe);
 }
 
 std::shared_ptr<Node> unavailable(const char* op, std::span<const Tensor> inputs) {
@@ -126,11 +150,9 @@ std::shared_ptr<Node> unavailable(const char* op, std::span<const Tensor> inputs
 
 Tensor Saved::get(int i, bool allow_intermediate) const {
   const SavedTensor& s = node_.saved[i];
-  if (!s.alias.storage) return {};
-  if (s.alias.storage->version.load(std::memory_order_relaxed) != s.version)
-    throw AutogradError(message(node_.op, ": a tensor saved for its gradient (shape ", s.alias.shape,
-                                ") was changed in place before backward"));
+  if (s.empty()) return {};
   auto impl = std::make_shared<TensorImpl>(s.alias);
+  impl->storage = s.storage(node_.op);
   if (detail::mode.recording) {
     if (s.input >= 0) {
       impl->node = node_.edges[s.input].target();
@@ -147,6 +169,14 @@ Tensor Saved::get(int i, bool allow_intermediate) const {
 }
 Tensor Saved::operator[](int i) const { return get(i, false); }
 Tensor Saved::constant(int i) const { return get(i, true); }
+Tensor Saved::last(int i) {
+  Tensor t = get(i, false);
+  if (!retain_ && !node_.recipe) {
+    node_.released = true;
+    node_.saved[i].reset();
+  }
+  return t;
+}
 Output in_place(const char* op, const Tensor& x) {
   if (!x.defined()) throw ValueError(message(op, ": the tensor to change is undefined"));
   if (grad_mode() && x.requires_grad())
@@ -157,7 +187,18 @@ Output in_place(const char* op, const Tensor& x) {
       throw ValueError(message(op, ": the tensor to change, of shape ", x.shape(),
                                ", repeats the same memory along axis ", i, " (expand); clone it first"));
   x.impl()->storage->version.fetch_add(1, std::memory_order_relaxed);
+  if (const auto recipe = x.impl()->storage->recipe.lock()) recipe->changed.store(true, std::memory_order_relaxed);
   return Access::output(Access::handle(x));
+}
+
+bool detail::exclusive(const Tensor& t) {
+  const TensorImpl& impl = *t.impl();
+  return Access::handle(t).use_count() == 1 && impl.storage.use_count() == 1 && impl.storage->recipe.expired() &&
+         t.is_contiguous() && !t.requires_grad();
+}
+
+Output output_over(const Tensor& dy) {
+  return !grad_mode() && detail::exclusive(dy) ? Access::output(Access::handle(dy)) : output_like(dy);
 }
 
 Tensor& Tensor::requires_grad_(bool on) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/core/tensor.h"
+#include "tutti/autograd/recipe.h"
 
 #pragma GCC visibility push(default)
 namespace tutti {
@@ -29,14 +29,6 @@ struct Edge {
   std::shared_ptr<Node> target() const { return node ? node : leaf.lock(); }
 };
 
-struct SavedTensor {
-  static constexpr int constant = -1;
-  TensorImpl alias;       // same storage, no node
-  uint32_t version = 0;   // the storage's, when it was saved
-  int input = constant;   // index of the input that it was, or
-  int output = constant;  // index of the output that it was; neither: an intermediate
-};
-
 class Saved;
 
 struct Node : std::enable_shared_from_this<Node> {
@@ -50,14 +42,17 @@ struct Node : std::enable_shared_from_this<Node> {
   /// Kind::recompute instead: the output once more, with the graph that leads to it (checkpoint.cpp).
   virtual Tensor recompute(Saved& saved);
   bool is_leaf() const { return kind == Kind::leaf; }
+  /// Frees what was saved, but for what others' recipes need.
+  void release() noexcept;
 
   const char* op;
   uint64_t sequence;  // creation order: a node's consumers always have larger numbers
   Edge* edges = nullptr;
-  SavedTensor* saved = nullptr;
+  SavedTensor* saved = nullptr;  // the recipe's, if there is one
   int edge_count = 0, saved_count = 0, output_count = 1;
   Kind kind;
   bool released = false;                                     // backward has run and freed what was saved
+  std::shared_ptr<Recipe> recipe;                            // of the output, if it is cheap to make again
   std::unique_ptr<std::vector<std::pair<int, Hook>>> hooks;  // (output, hook)
   std::unique_ptr<const std::string> where;                  // the module's path: for anomaly_mode, profilers
 };
@@ -77,13 +72,16 @@ struct Leaf final : Node {
 /// inputs want a gradient at all.
 class Saved {
  public:
-  /// `plan` is the engine's, when only a part of the graph is walked.
-  explicit Saved(Node& node, const class Plan* plan = nullptr) : node_(node), plan_(plan) {}
+  /// `plan` is the engine's, when only a part of the graph is walked; `retain`: backward will run again.
+  explicit Saved(Node& node, const class Plan* plan = nullptr, bool retain = true)
+      : node_(node), plan_(plan), retain_(retain) {}
   /// AutogradError if the tensor was changed in place since, or if it is an intermediate while create_graph records
   /// (its dependence on the inputs would be lost; see constant()). Integers are always constant.
   Tensor operator[](int i) const;
   /// The same for a saved intermediate whose dependence on the inputs does not matter to the second derivative.
   Tensor constant(int i) const;
+  /// operator[] for the last time: where the graph is not retained, the tensor is freed as soon as the caller drops it.
+  Tensor last(int i);
   /// Whether anyone waits for the gradient of this input; if not, it may be left undefined.
   bool wants(int input) const;
   int input_count() const { return node_.edge_count; }
@@ -93,6 +91,7 @@ class Saved {
   Tensor get(int i, bool allow_intermediate) const;
   Node& node_;
   const Plan* plan_;
+  bool retain_;
 };
 
 /// Whether operations record gradients on this thread.

@@ -20,14 +20,20 @@ struct Keep {
 namespace detail {
 
 void fill(Edge& edge, const Tensor& input);
-void fill(SavedTensor& saved, const Keep& keep, std::span<const Tensor> inputs, std::span<const Output> outputs);
+/// `for_recipe`: kept for real, whether or not it could be made again.
+void fill(SavedTensor& saved, const Keep& keep, std::span<const Tensor> inputs, std::span<const Output> outputs,
+          bool for_recipe);
 /// Whether a node is needed: recording, and an input requires a gradient. In anomaly_mode it looks at the results
 /// first.
 bool records(const char* op, std::span<const Output> outputs, std::span<const Tensor> inputs);
 /// Fills edges and saved tensors, and makes `node` the origin of the outputs.
 void attach(std::shared_ptr<Node> node, std::span<const Tensor> inputs, std::span<const Keep> saved,
             std::span<const Output> outputs);
+/// Joins a new node, its output and the output's recipe; before attach.
+void offer(Node& node, const Output& y, std::shared_ptr<Recipe> recipe);
 std::shared_ptr<Node> unavailable(const char* op, std::span<const Tensor> inputs);
+/// The caller is the only holder of this value, and may write it.
+bool exclusive(const Tensor& t);
 
 }  // namespace detail
 #pragma GCC visibility pop
@@ -88,6 +94,20 @@ template <size_t N, size_t M, class F>
 Tensor with_grad(const char* op, const Output& y, const Tensor (&inputs)[N], const Keep (&saved)[M],
                  const F& gradient) {
   detail::record<N, M>(op, {&y, 1}, inputs, saved, gradient);
+  return Access::tensor(Access::handle(y));
+}
+/// The same for a result that is cheap to make again: remake(std::span<const Tensor> saved) -> Output runs the same
+/// kernel once more, from `saved` alone, and may capture no tensors either. Backward, the op's own and that of whoever
+/// saved the result or a view of it, then works with what is remade: the result itself is freed with its last user.
+template <size_t N, size_t M, class F, class R>
+Tensor with_grad(const char* op, const Output& y, const Tensor (&inputs)[N], const Keep (&saved)[M], const F& gradient,
+                 const R& remake) {
+  if (!rematerialization()) return with_grad(op, y, inputs, saved, gradient);
+  if (detail::records(op, {&y, 1}, inputs)) {
+    auto node = std::make_shared<detail::FixedNode<F, N, 0>>(op, gradient);
+    detail::offer(*node, y, std::make_shared<detail::FixedRecipe<R, M>>(op, remake));
+    detail::attach(std::move(node), inputs, saved, {&y, 1});
+  }
   return Access::tensor(Access::handle(y));
 }
 template <size_t N, class F>
@@ -155,6 +175,10 @@ Tensor gradient_unavailable(const char* op, const Output& y, const Tensor (&inpu
   if (detail::records(op, {&y, 1}, inputs)) detail::attach(detail::unavailable(op, inputs), inputs, {}, {&y, 1});
   return Access::tensor(Access::handle(y));
 }
+
+/// Memory for an elementwise gradient, like dy: dy's own where nobody else holds it, so that it must not be read
+/// afterwards. For the dy that a gradient function was given, and nothing else.
+Output output_over(const Tensor& dy);
 
 /// Write access to an existing tensor: bumps its version, so that a backward that saved it complains. AutogradError on
 /// a tensor that wants a gradient while recording; ValueError if some of its elements share memory (expand).

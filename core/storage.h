@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "tutti/core/backend.h"
 
@@ -33,6 +34,8 @@ void give(Block* block) noexcept;  ///< null is allowed
 
 }  // namespace memory
 
+struct Recipe;  // autograd/recipe.h
+
 struct Storage {
   Storage(Device d, size_t n);
   ~Storage();
@@ -44,6 +47,7 @@ struct Storage {
   void* const data;  ///< never null, even without bytes
   const size_t bytes;
   std::atomic<uint32_t> version{0};  ///< counts changes in place
+  std::weak_ptr<Recipe> recipe;      ///< how backward may make the bytes again; set before anybody else has the storage
 };
 
 }  // namespace tutti

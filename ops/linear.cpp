@@ -7,6 +7,7 @@
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/copy.h"
+#include "tutti/ops/detail/linear_parts.h"
 #include "tutti/ops/matmul.h"
 #include "tutti/ops/reduce.h"
 #include "tutti/ops/shape.h"
@@ -85,28 +86,6 @@ Tensor input_gradient(const Tensor& dy, const Tensor& weight, const Dims& x_shap
   return no_gradient(dx);
 }
 
-/// dW: of every block, dy's slice transposed times x's slice, summed over all leading axes.
-Tensor weight_gradient(const Tensor& dy, const Tensor& x, const Dims& weight_shape) {
-  const Output dw = output(weight_shape, x.dtype(), x.device());
-  const Blocks w = blocks_of(dw.shape(), dw.strides());
-  kernel::gemm::on(x.device())({transposed(features(dy, w.out, w.groups * w.out, w.out)),
-                                features(x, w.in, 0, w.in),
-                                blocks<Matrix>(dw.data(), *dw.impl(), w, leading(x.shape())),
-                                batch_of(w, x.shape()),
-                                nullptr,
-                                {},
-                                false});
-  return no_gradient(dw);
-}
-
-/// Sum over all axes but the last.
-Tensor column_sum(const Tensor& dy) {
-  if (dy.rank() == 1) return dy;
-  Dims axes;
-  for (int i = 0; i < dy.rank() - 1; ++i) axes.push(i);
-  return sum(dy, axes);
-}
-
 /// The same gradients in differentiable operations, for create_graph.
 Grads composed(Saved& s, const Tensor& dy) {
   const Dims x_shape = s.input_shape(0), weight_shape = s.input_shape(1);
@@ -123,7 +102,7 @@ Grads composed(Saved& s, const Tensor& dy) {
     const Tensor x3 = permute(reshape(s[0], {rows, w.groups, w.in}), {1, 0, 2});  // [G, rows, in]
     g[1] = reshape(matmul(transpose(dy4, -1, -2), x3), weight_shape);
   }
-  if (s.wants(2)) g[2] = column_sum(dy);
+  if (s.wants(2)) g[2] = detail::column_sum(dy);
   return g;
 }
 
@@ -144,9 +123,11 @@ Tensor affine(const char* op, const Tensor& x, const Tensor& weight, const Tenso
   return with_grad(op, y, {x, weight, bias}, {Keep(x, weight.requires_grad()), Keep(weight, x.requires_grad())},
                    [](Saved& s, const Tensor& dy) {
                      if (grad_mode()) return composed(s, dy);
-                     return Grads{s.wants(0) ? input_gradient(dy, s[1], s.input_shape(0)) : Tensor(),
-                                  s.wants(1) ? weight_gradient(dy, s[0], s.input_shape(1)) : Tensor(),
-                                  s.wants(2) ? column_sum(dy) : Tensor()};
+                     Grads g(3);  // the weight's first: x may have been made again for it, and is free after it
+                     if (s.wants(1)) g[1] = detail::weight_gradient(dy, s.last(0), s.input_shape(1));
+                     if (s.wants(2)) g[2] = detail::column_sum(dy);
+                     if (s.wants(0)) g[0] = input_gradient(dy, s[1], s.input_shape(0));
+                     return g;
                    });
 }
 
@@ -165,13 +146,38 @@ void check_bias(const char* op, const Tensor& weight, const Tensor& bias, int64_
 
 }  // namespace
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check("linear", x, weight, bias);
-  if (weight.rank() != 2) throw ShapeError(message("linear: weight must be [out, in], not ", weight.shape()));
-  if (x.size(-1) != weight.size(1))
-    throw ShapeError(message("linear: input width ", x.size(-1), " does not match weight ", weight.shape(),
+Tensor detail::weight_gradient(const Tensor& dy, const Tensor& x, const Dims& weight_shape) {
+  const Output dw = output(weight_shape, x.dtype(), x.device());
+  const Blocks w = blocks_of(dw.shape(), dw.strides());
+  kernel::gemm::on(x.device())({transposed(features(dy, w.out, w.groups * w.out, w.out)),
+                                features(x, w.in, 0, w.in),
+                                blocks<Matrix>(dw.data(), *dw.impl(), w, leading(x.shape())),
+                                batch_of(w, x.shape()),
+                                nullptr,
+                                {},
+                                false});
+  return no_gradient(dw);
+}
+
+Tensor detail::column_sum(const Tensor& dy) {
+  if (dy.rank() == 1) return dy;
+  Dims axes;
+  for (int i = 0; i < dy.rank() - 1; ++i) axes.push(i);
+  return sum(dy, axes);
+}
+
+void detail::check_linear(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t width) {
+  check(op, x, weight, bias);
+  if (width < 0) width = x.size(-1);
+  if (weight.rank() != 2) throw ShapeError(message(op, ": weight must be [out, in], not ", weight.shape()));
+  if (width != weight.size(1))
+    throw ShapeError(message(op, ": input width ", width, " does not match weight ", weight.shape(),
                              " (in = ", weight.size(1), ")"));
-  check_bias("linear", weight, bias, weight.size(0));
+  check_bias(op, weight, bias, weight.size(0));
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  detail::check_linear("linear", x, weight, bias);
   return affine("linear", x, weight, bias);
 }
 

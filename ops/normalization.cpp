@@ -67,6 +67,15 @@ Grads fused(Saved& s, const Tensor& gradient, bool center) {
   return {result(0, dx), result(1, dweight), result(2, dbias)};
 }
 
+/// `known`: the statistics are there already.
+Output result(const Tensor& x, const Tensor& weight, const Tensor& bias, void* statistics, double eps, bool center,
+              bool known) {
+  const Output y = output_like(x);
+  kernel::normalize_forward::on(x.device())(lines(y, x.rank() - 1, x), address(weight), address(bias), statistics, eps,
+                                            center, known);
+  return y;
+}
+
 Tensor normalize(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias, double eps,
                  bool center) {
   check_floating(op, input);
@@ -77,15 +86,17 @@ Tensor normalize(const char* op, const Tensor& input, const Tensor& weight, cons
     throw ValueError(message(op, ": eps must be finite and not negative, but is ", eps));
   const Tensor x = dense(input), w = weight.defined() ? contiguous(weight) : weight,
                b = bias.defined() ? contiguous(bias) : bias;
-  Output y = output_like(x);
-  const int last = x.rank() - 1;
-  const Lines<1> view = lines(y, last, x);
-  Output statistics =
-      output({view.count, 2}, x.dtype() == DType::float64 ? DType::float64 : DType::float32, x.device());
-  kernel::normalize_forward::on(x.device())(view, address(w), address(b), statistics.data(), eps, center);
-  return with_grad(op, y, {x, w, b}, {x, w, statistics}, [eps, center](Saved& s, const Tensor& dy) {
-    return grad_mode() ? composed(s, dy, eps, center) : fused(s, dy, center);
-  });
+  const Output statistics = output({lines(x.rank() - 1, x).count, 2},
+                                   x.dtype() == DType::float64 ? DType::float64 : DType::float32, x.device());
+  const Output y = result(x, w, b, statistics.data(), eps, center, /*known=*/false);
+  return with_grad(
+      op, y, {x, w, b}, {x, w, statistics, b},
+      [eps, center](Saved& s, const Tensor& dy) {
+        return grad_mode() ? composed(s, dy, eps, center) : fused(s, dy, center);
+      },
+      [eps, center](std::span<const Tensor> s) {
+        return result(s[0], s[1], s[3], const_cast<void*>(s[2].data()), eps, center, /*known=*/true);
+      });
 }
 
 }  // namespace

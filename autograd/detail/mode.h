@@ -9,6 +9,7 @@ namespace tutti::detail {
 
 struct Mode {
   bool recording = true;
+  bool rematerialization = true;
   bool anomaly = false;                  // anomaly_mode
   bool infinite = true;                  // it looks for infinities too
   const Node* differentiated = nullptr;  // anomaly_mode: whose gradient function runs

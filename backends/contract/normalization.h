@@ -9,10 +9,12 @@ namespace tutti::kernel {
 /// `center`, the mean is taken as 0. weight and bias [width] may be null.
 /// statistics, two per line (float64 for float64, else float32): the mean relative to the line's first element (which
 /// keeps nearly equal large numbers exact), and scale. Where squares overflow or vanish: both of the line times a power
-/// of two that follows from its largest |x|, and the scale negative to say so.
+/// of two that follows from its largest |x|, and the scale negative to say so. `known`: they are there already, from an
+/// earlier call with the same arguments (which a backend may use).
 struct normalize_forward : Kernel<normalize_forward> {
   template <class Target>
-  static void run(const Lines<1>& x, const void* weight, const void* bias, void* statistics, double eps, bool center);
+  static void run(const Lines<1>& x, const void* weight, const void* bias, void* statistics, double eps, bool center,
+                  bool known);
 };
 
 /// The gradients, from x and dy. x_dy.out (dx), dweight and dbias may be null: not wanted. The latter two are summed

@@ -32,6 +32,15 @@ bool uses_output(Unary f) {
   }
 }
 
+/// Whether y is made again for backward rather than kept: the gradient keeps x, and whoever takes y often keeps y too.
+bool remade(Unary f) { return f == Unary::gelu || f == Unary::gelu_tanh || f == Unary::silu; }
+
+Output result(Unary f, const Tensor& x) {
+  const Output y = output_like(x);
+  kernel::unary::on(x.device())(f, elements(y, x));
+  return y;
+}
+
 Tensor one_minus(const Tensor& x) { return sub(1.0, x); }
 
 Tensor gelu_curvature(const Tensor& x) {  // phi(x) (2 - x²)
@@ -90,9 +99,8 @@ Tensor curvature(Unary f, const Tensor& z) {
   return {};
 }
 
-/// dy f'(x), as an operation of its own.
-Tensor gradient(Unary f, const Tensor& dy, const Tensor& z) {
-  const Output dx = output_like(dy);
+/// dy f'(x), as an operation of its own; into `dx`.
+Tensor gradient(Unary f, const Tensor& dy, const Tensor& z, const Output& dx) {
   kernel::unary_backward::on(dy.device())(f, elements(dx, dy, z));
   return with_grad(name_of(f), dx, {dy, z}, {dy, z}, [f](Saved& s, const Tensor& g) {
     Tensor dz;
@@ -101,11 +109,13 @@ Tensor gradient(Unary f, const Tensor& dy, const Tensor& z) {
       if (f == Unary::square) dz = mul(mul(g, s[0]), 2);
       if (const Tensor c = curvature(f, s[1]); c.defined()) dz = mul(mul(g, s[0]), c);
     }
-    return Grads{s.wants(0) ? gradient(f, g, s[1]) : Tensor(), dz};
+    return Grads{s.wants(0) ? gradient(f, g, s[1], output_like(g)) : Tensor(), dz};
   });
 }
 
 }  // namespace
+
+Tensor unary_gradient(Unary f, const Tensor& dy, const Tensor& z) { return gradient(f, dy, z, output_like(dy)); }
 
 Tensor unary(Unary f, const Tensor& x) {
   const char* const name = name_of(f);
@@ -116,12 +126,13 @@ Tensor unary(Unary f, const Tensor& x) {
   } else {
     check_floating(name, x);
   }
-  const Output y = output_like(x);
-  kernel::unary::on(x.device())(f, elements(y, x));
+  const Output y = result(f, x);
   if (f == Unary::neg)  // its gradient needs nothing
     return with_grad(name, y, {x}, [](Saved&, const Tensor& dy) { return Grads{neg(dy)}; });
   const Keep saved = uses_output(f) ? Keep(y) : Keep(x);
-  return with_grad(name, y, {x}, {saved}, [f](Saved& s, const Tensor& dy) { return Grads{gradient(f, dy, s[0])}; });
+  const auto backward = [f](Saved& s, const Tensor& dy) { return Grads{gradient(f, dy, s[0], output_over(dy))}; };
+  if (!remade(f)) return with_grad(name, y, {x}, {saved}, backward);
+  return with_grad(name, y, {x}, {saved}, backward, [f](std::span<const Tensor> s) { return result(f, s[0]); });
 }
 
 }  // namespace tutti::detail

@@ -59,36 +59,10 @@ void scale_line(const T* from, T* to, int64_t n, C scale) {
   for (int64_t i = 0; i < n; ++i) store1(to + i, load1(from + i) * scale);
 }
 
+/// y = ((x - first) - mean) * scale * weight + bias.
 template <class T, class C = compute_t<T>>
-void forward_line(const T* x, T* y, int64_t n, const T* weight, const T* bias, C* statistics, double eps, bool center,
-                  bool scaled = false) {
-  const double count = static_cast<double>(n);
-  const batch<C> first(center ? load1(x) : C(0));
-  C mean = 0;
-  if (center)
-    mean = static_cast<C>(sum_over(x, n, [&](const auto& v, const auto& s) { return s + (v - first); }) / count);
-  const batch<C> m(mean);
-  const double squares = sum_over(x, n, [&](const auto& v, const auto& s) {
-    const auto d = (v - first) - m;
-    return multiply_add(d, d, s);
-  });
-  // Squares that overflowed, or vanished where eps does not make up for it: the same of the line near 1.
-  constexpr double smallest = sizeof(C) == 4 ? 0x1p-122 : 0x1p-1018, infinite = __builtin_inf();
-  if (!scaled && !(squares < infinite && squares / count + eps > smallest)) {
-    const C power = scale_of(x, n);
-    if (power != 1) {
-      const Buffer<T> line(n);
-      scale_line(x, line.data(), n, power);
-      const auto p = static_cast<double>(power);
-      forward_line(line.data(), y, n, weight, bias, statistics, eps * p * p, center, true);
-      statistics[1] = -statistics[1];
-      return;
-    }
-  }
-  const C scale = static_cast<C>(1 / __builtin_sqrt(squares / count + eps));
-  statistics[0] = mean;
-  statistics[1] = scale;
-  const batch<C> r(scale);
+void write_line(const T* x, T* y, int64_t n, const T* weight, const T* bias, C mean, C scale, bool center) {
+  const batch<C> first(center ? load1(x) : C(0)), m(mean), r(scale);
   const auto write = [&](const auto& affine) {
     for_batches<C>(n, [&](int64_t i, int64_t k) {
       store_strided(y + i, 1, k, affine(((load_strided(x + i, 1, k) - first) - m) * r, i, k));
@@ -104,6 +78,43 @@ void forward_line(const T* x, T* y, int64_t n, const T* weight, const T* bias, C
     write([&](batch<C> v, int64_t i, int64_t k) { return v + load_strided(bias + i, 1, k); });
   else
     write([](batch<C> v, int64_t, int64_t) { return v; });
+}
+
+/// Mean (relative to the first element) and scale of a line; false where its squares overflowed, or vanished where eps
+/// does not make up for it.
+template <class T, class C = compute_t<T>>
+bool measure_line(const T* x, int64_t n, C* statistics, double eps, bool center) {
+  const double count = static_cast<double>(n);
+  const batch<C> first(center ? load1(x) : C(0));
+  C mean = 0;
+  if (center)
+    mean = static_cast<C>(sum_over(x, n, [&](const auto& v, const auto& s) { return s + (v - first); }) / count);
+  const batch<C> m(mean);
+  const double squares = sum_over(x, n, [&](const auto& v, const auto& s) {
+    const auto d = (v - first) - m;
+    return multiply_add(d, d, s);
+  });
+  statistics[0] = mean;
+  statistics[1] = static_cast<C>(1 / __builtin_sqrt(squares / count + eps));
+  constexpr double smallest = sizeof(C) == 4 ? 0x1p-122 : 0x1p-1018, infinite = __builtin_inf();
+  return squares < infinite && squares / count + eps > smallest;
+}
+
+template <class T, class C = compute_t<T>>
+void forward_line(const T* x, T* y, int64_t n, const T* weight, const T* bias, C* statistics, double eps, bool center,
+                  bool known) {
+  if (known ? !(statistics[1] < 0) : measure_line(x, n, statistics, eps, center))
+    return write_line(x, y, n, weight, bias, statistics[0], statistics[1], center);
+  const C power = scale_of(x, n);
+  if (power == 1) return write_line(x, y, n, weight, bias, statistics[0], statistics[1], center);
+  const Buffer<T> line(n);  // the same of the line near 1
+  scale_line(x, line.data(), n, power);
+  if (!known) {
+    const auto p = static_cast<double>(power);
+    measure_line(line.data(), n, statistics, eps * p * p, center);
+    statistics[1] = -statistics[1];
+  }
+  write_line(line.data(), y, n, weight, bias, statistics[0], -statistics[1], center);
 }
 
 /// What the two passes over a line in the backward share.
@@ -144,7 +155,7 @@ void backward_line(const BackwardLine<T>& l, T* dx, int64_t n, bool center, C* d
 
 template <>
 void normalize_forward::run<Here>(const Lines<1>& x, const void* weight, const void* bias, void* statistics, double eps,
-                                  bool center) {
+                                  bool center, bool known) {
   if (x.width == 0) return;
   for_float(x.dtype, [&]<class T>(T) {
     parallel_for(x.count, 1 + lines_work / (x.width + 1), [&](int64_t begin, int64_t end) {
@@ -152,7 +163,7 @@ void normalize_forward::run<Here>(const Lines<1>& x, const void* weight, const v
         forward_line(static_cast<const T*>(x.in[0]) + row_offset(x.outer, x.in_outer[0], i),
                      static_cast<T*>(x.out) + row_offset(x.outer, x.out_outer, i), x.width,
                      static_cast<const T*>(weight), static_cast<const T*>(bias),
-                     static_cast<compute_t<T>*>(statistics) + 2 * i, eps, center);
+                     static_cast<compute_t<T>*>(statistics) + 2 * i, eps, center, known);
     });
   });
 }
