@@ -2,6 +2,7 @@
 
 #include "tutti/nn/option.h"
 #include "tutti/ops/arithmetic.h"
+#include "tutti/ops/feed_forward.h"
 
 namespace tutti::nn {
 namespace {
@@ -41,7 +42,10 @@ void FeedForward::children(Visitor& visit) {
   visit("down", down);
 }
 
-Tensor FeedForward::forward(const Tensor& x) const { return down(gelu(up(x), gelu_)); }
+Tensor FeedForward::forward(const Tensor& x) const {
+  if (up.moved_from() || down.moved_from()) return down(gelu(up(x), gelu_));  // either says so, by its name
+  return feed_forward(x, up.weight, up.bias, down.weight, down.bias, gelu_);
+}
 
 TransformerBlock::TransformerBlock(TransformerBlockOptions o)
     : norm1({.width = checked(o).embed_dim}),

@@ -31,18 +31,14 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 struct Runner {
   const Plan& p;
-  decltype(gemm_block::on(cpu)) own = gemm_block::on(cpu);
   decltype(gemm_few_rows::on(cpu)) few_rows = gemm_few_rows::on(cpu);
   decltype(gemm_add::on(cpu)) add = gemm_add::on(cpu);
 
   void block(const Block& g) const {
-    if (p.few_rows) return few_rows(g);
-    if (onednn_product(g)) {
-      if (g.bias) add(g.c, g.bias, 0);  // measured: cheaper than oneDNN adding to a c filled with it
-      return;
-    }
-    const Scratch scratch(static_cast<size_t>(gemm_block::scratch_elements(g)) * size_of(g.c.dtype));
-    own(g, scratch.data());
+    if (p.few_rows)
+      few_rows(g);
+    else
+      multiply(g);
   }
 
   /// One piece of matrix `matrix`; c is where it goes.
@@ -144,6 +140,15 @@ struct Runner {
 int64_t gemm_block::scratch_elements(const Block& g) {
   const int64_t rows = least((g.c.rows + 11) / 12 * 12, max_rows), cols = least((g.c.cols + 31) / 32 * 32, max_cols);
   return (rows + cols) * least(g.a.cols, max_inner);
+}
+
+void multiply(const Block& g) {
+  if (onednn_product(g)) {
+    if (g.bias) gemm_add::on(cpu)(g.c, g.bias, 0);  // measured: cheaper than oneDNN adding to a c filled with it
+    return;
+  }
+  const Scratch scratch(static_cast<size_t>(gemm_block::scratch_elements(g)) * size_of(g.c.dtype));
+  gemm_block::on(cpu)(g, scratch.data());
 }
 
 template <>

@@ -38,4 +38,8 @@ struct gemm_add : Kernel<gemm_add, Gap::cuda> {
   static void run(Matrix c, const void* other, int64_t other_stride);
 };
 
+/// block.c = a b + bias (or +=) on this thread, by oneDNN where it can. The caller holds an OneDnnAlone, and signals
+/// (gemm.cpp says why).
+void multiply(const Block& block);
+
 }  // namespace tutti::kernel

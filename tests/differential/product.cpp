@@ -99,6 +99,18 @@ Plains mapped(S, P x) {
     return total(terms);
   })};
 }
+bool two_layers(Draw& draw, Step& step) {
+  if (!mapping(draw, step)) return false;
+  const int64_t hidden = draw[step.in[1]].shape[0], out = draw.below(7);
+  step.in.push_back(draw.shaped(Kind::real, {out, hidden}));
+  step.in.push_back(draw.chance(0.7) ? draw.shaped(Kind::real, {out}) : -1);
+  return draw.cheap(draw[step.in[0]].size() * (hidden + out + 1) * 8);
+}
+Plains both_layers(S s, P x) {
+  Plain middle = mapped(s, x)[0];
+  for (Number& u : middle.memory->cells) u = constant(0.5) * u * erfc(constant(-std::sqrt(0.5)) * u);
+  return mapped(s, {middle, x[3], x[4]});
+}
 bool grouped(Draw& draw, Step& step) {
   const int x = draw.real([](const Plain& p) { return p.rank() > 0 && p.shape.back() > 1; });
   if (draw[x].rank() == 0) return false;
@@ -139,6 +151,12 @@ std::vector<Operation> product_operations() {
       {"matmul", multiplying, two<tutti::matmul>, multiplied, {}, both, 10},
       {"bmm", batches, two<tutti::bmm>, multiplied, {}, both},
       {"linear", mapping, [](L, S, X x) { return T{linear(x[0], x[1], x[2])}; }, mapped, {}, floating, 6},
+      {"feed_forward",
+       two_layers,
+       [](L, S, X x) { return T{feed_forward(x[0], x[1], x[2], x[3], x[4])}; },
+       both_layers,
+       {},
+       floating},
       {"grouped_linear",
        grouped,
        [](L, S, X x) { return T{grouped_linear(x[0], x[1], x[2])}; },

@@ -51,10 +51,7 @@ void run_float(Unary f, const Elements<1>& e) {
     case Unary::relu:
       return elementwise<T>(e, [](B x) { return xsimd::max(B(T{0}), x); });  // the second where one is NaN
     case Unary::silu:
-      return elementwise<T>(e, [](B x) {
-        const B y = xsimd::max(B(T{-1000}), x);  // 0, not NaN, at -infinity
-        return y * logistic<T>(y);
-      });
+      return elementwise<T>(e, [](B x) { return silu<T>(x); });
     case Unary::gelu:
       return elementwise<T>(e, [](B x) { return gelu_erf<T>(x); });
     case Unary::gelu_tanh:
@@ -96,10 +93,7 @@ void run_backward(Unary f, const Elements<2>& e) {
     case Unary::relu:
       return elementwise<T>(e, [=](B dy, B y) { return select(y <= zero, zero, dy); });
     case Unary::silu:
-      return elementwise<T>(e, [=](B dy, B x) {
-        const B y = limit(x, T{-1000}, T{1000}), s = logistic<T>(y);
-        return dy * (s * xsimd::fma(y, one - s, one));
-      });
+      return elementwise<T>(e, [](B dy, B x) { return dy * silu_slope<T>(x); });
     case Unary::gelu:
       return elementwise<T>(e, [](B dy, B x) { return dy * gelu_erf_slope<T>(x); });
     case Unary::gelu_tanh:
