@@ -1,4 +1,4 @@
-// Rematerialisation: a result that is cheap to make again (gelu, layer_norm, a cast) is not kept for backward. Who
+// Rematerialisation: a result that is cheap to make again (gelu, layer_norm) is not kept for backward. Who
 // saves it keeps its Recipe instead, and gradient functions find its bytes made anew by the same kernel: the same bits.
 // An op says so by one more argument of with_grad.
 #pragma once

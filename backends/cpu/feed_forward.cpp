@@ -17,7 +17,7 @@ namespace tutti::kernel {
 namespace {
 
 // Measured on two AVX-512 cores with 2 MB of second-level cache each.
-constexpr int64_t most_rows = 256, pieces_wanted = 16, least_rows = 96, most_cols = activate_backward::max_cols;
+constexpr int64_t most_rows = 256, pieces_wanted = 16, least_rows = 128, most_cols = activate_backward::max_cols;
 
 int64_t even(int64_t size, int64_t most) {  // equal parts of at most `most`
   const int64_t parts = (size + most - 1) / most;
