@@ -32,6 +32,14 @@ Attention make(AttentionSpec spec, int64_t embed_dim) {
       spec);
 }
 
+/// Whether a layer takes an input like x, but for its width.
+bool fits(const Tensor& x, int64_t width, const Linear& layer) {
+  if (layer.moved_from()) return false;
+  const Tensor &weight = layer.weight.tensor(), &bias = layer.bias.tensor();
+  const auto alike = [&](const Tensor& t) { return t.device() == x.device() && t.dtype() == x.dtype(); };
+  return alike(weight) && (!bias.defined() || alike(bias)) && weight.size(1) == width;
+}
+
 }  // namespace
 
 FeedForward::FeedForward(FeedForwardOptions o)
@@ -43,8 +51,9 @@ void FeedForward::children(Visitor& visit) {
 }
 
 Tensor FeedForward::forward(const Tensor& x) const {
-  if (up.moved_from() || down.moved_from()) return down(gelu(up(x), gelu_));  // either says so, by its name
-  return feed_forward(x, up.weight, up.bias, down.weight, down.bias, gelu_);
+  if (x.defined() && x.rank() > 0 && fits(x, x.size(-1), up) && fits(x, up.weight.tensor().size(0), down))
+    return feed_forward(x, up.weight, up.bias, down.weight, down.bias, gelu_);
+  return down(gelu(up(x), gelu_));  // which says what is wrong by the layer's own path
 }
 
 TransformerBlock::TransformerBlock(TransformerBlockOptions o)
