@@ -33,6 +33,7 @@ void check_parameter(const char* op, const char* name, const Tensor& x, const Te
 Tensor factor(const Tensor& x, const Tensor& statistics) {
   Dims one = x.shape();
   one[one.n - 1] = 1;
+  if (x.numel() == 0) return ones(one, {x.dtype(), x.device()});  // lines without elements have no statistics
   const Tensor far = reshape(lt(slice(statistics, 1, 1, 2), 0), one);
   const Tensor largest =
       clamp(norm(x.detach(), INFINITY, {-1}, true), x.dtype() == DType::float64 ? 1e-300 : 1e-37, INFINITY);

@@ -154,3 +154,14 @@ TEST_CASE("malformed normalisation says what is wrong") {
   REQUIRE_THROWS_AS(layer_norm(x, zeros({3}, {.dtype = DType::float64})), DTypeError);
   REQUIRE_THROWS_WITH(rms_norm(zeros({2}, {.dtype = DType::int32})), "rms_norm: int32 is not a floating dtype");
 }
+
+TEST_CASE("layer_norm of lines without elements: second derivatives read no statistics") {  // the recorder sees it
+  for (const Dims& shape : {Dims{0}, Dims{3, 0}, Dims{0, 4}}) {
+    const Dims width{shape[shape.n - 1]};
+    Tensor x = zeros(shape), w = ones(width), b = zeros(width);
+    for (Tensor* t : {&x, &w, &b}) t->requires_grad_();
+    const auto once = grad({sum(layer_norm(x, w, b))}, {x, w, b}, {}, {.create_graph = true});
+    for (const Tensor& t : once) CHECK(sum(t).item() == 0);
+    CHECK(grad({sum(mul(once[0], once[0]))}, {x})[0].shape() == shape);
+  }
+}
