@@ -170,6 +170,7 @@ bool run_grid(dim3 grid, dim3 block, void (*function)(const void*), const void* 
   gridDim = grid;
   blockDim = block;
   random_state = config().seed * 0x9E3779B97F4A7C15u | 1;
+  running.host = pthread_self();
   running.kernel = true;
   running.first_block_of_launch = running.block + 1;
   const size_t blocks = size_t{grid.x} * grid.y * grid.z;

@@ -162,7 +162,7 @@ enum class Kind { read, write, write_later, atomic };
 enum class Aligned { no, yes };
 
 void access(const void* v, size_t bytes, Kind kind, const void* pc, Aligned wanted = Aligned::no) {
-  if (!running.kernel || bytes == 0) return;
+  if (!running.here() || bytes == 0) return;
   const char* p = static_cast<const char*>(v);
   const bool write = kind != Kind::read, atomic = kind == Kind::atomic, read = kind == Kind::read || atomic;
   if (of_no_interest(p, write)) return;

@@ -1,5 +1,6 @@
 // Inside the emulator: the launch that runs now. One at a time, one block after another, one thread after another.
 #pragma once
+#include <pthread.h>
 #include <vector_types.h>
 
 #include <cstdint>
@@ -40,6 +41,9 @@ struct Thread {
 /// For the access recorder: who runs, and between which barriers.
 struct Running {
   bool kernel = false;
+  pthread_t host{};  ///< whose launch it is
+  /// Whether this host thread runs the kernel: meanwhile others run host code of the same files.
+  bool here() const { return kernel && pthread_equal(host, pthread_self()); }
   int device = 0;
   uint32_t block = 0;  ///< counted over all launches, so never the same twice
   uint32_t first_block_of_launch = 0;

@@ -15,7 +15,6 @@ namespace emulator {
 namespace {
 
 struct sigaction before;
-pthread_t kernel_thread;
 const void* crash_pc;
 const char* crash_text;
 alignas(64) char crash_stack[64 << 10];  // the kernel's own may be what is full
@@ -34,7 +33,7 @@ void handler(int signal, siginfo_t* info, void* context) {
 #else
       (static_cast<void>(context), nullptr);
 #endif
-  const bool in_kernel = running.kernel && pthread_equal(kernel_thread, pthread_self());
+  const bool in_kernel = running.here();
   const int device = device_of(info->si_addr);
   if (!in_kernel && device >= 0) {
     note_fault_at("host code touches device memory", pc);
@@ -59,7 +58,6 @@ void handler(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void catch_wild_accesses() {
-  kernel_thread = pthread_self();
   struct sigaction action {
   }, old;
   action.sa_sigaction = handler;

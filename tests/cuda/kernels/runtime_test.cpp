@@ -1,4 +1,5 @@
 // The emulated runtime: streams, events, memory in the order of a stream, devices, limits, graphs, and what it counts.
+#include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -243,6 +244,25 @@ TEST_CASE("several host threads, each with a stream", "[cuda]") {
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(results == std::vector<float>{11, 21, 31, 41});
+  CHECK(fault() == "");
+}
+
+TEST_CASE("what a host thread does while another's kernel runs is not the kernel's", "[cuda]") {
+  // Code of a .cu file, whose loads and stores the recorder's hooks see on the host too.
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    for (int i = 0; i < 300; ++i) {
+      const StreamOwner stream;
+      const DeviceArray<float> x(std::vector<float>(1000), stream);
+      kernels::add(x.data(), 1, 1000, stream);
+      stream.wait();
+    }
+    done = true;
+  });
+  const StreamOwner stream;
+  const DeviceArray<float> x(ones, stream);
+  while (!done) kernels::add(x.data(), 1, 100, stream);
+  other.join();
   CHECK(fault() == "");
 }
 
