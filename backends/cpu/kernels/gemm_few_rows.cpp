@@ -48,14 +48,15 @@ TUTTI_INLINE void fold_all(V* v) {
 template <class T>
 TUTTI_INLINE void sums_of(const batch<T>* x, T* sums) {
   constexpr int L = lanes<T>, block = 16 / sizeof(T);
-  typedef T V __attribute__((vector_size(L * sizeof(T)), aligned(alignof(T)), may_alias));
+  typedef T V __attribute__((vector_size(L * sizeof(T))));
+  typedef V Unaligned __attribute__((aligned(alignof(T)), may_alias));
   V v[L];
   unroll<L>([&](auto i) __attribute__((always_inline)) {
     v[i] = reinterpret_cast<V>(static_cast<typename batch<T>::register_type>(x[i]));
   });
   fold_all<false, block, L, T>(v);
   fold_all<true, L / block, L / block, T>(v);
-  *reinterpret_cast<V*>(sums) = v[0];
+  *reinterpret_cast<Unaligned*>(sums) = v[0];
 }
 
 template <class T>
