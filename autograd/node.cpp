@@ -151,8 +151,7 @@ std::shared_ptr<Node> unavailable(const char* op, std::span<const Tensor> inputs
 Tensor Saved::get(int i, bool allow_intermediate) const {
   const SavedTensor& s = node_.saved[i];
   if (s.empty()) return {};
-  auto impl = std::make_shared<TensorImpl>(s.alias);
-  impl->storage = s.storage(node_.op);
+  auto impl = s.restored(node_.op);
   if (detail::mode.recording) {
     if (s.input >= 0) {
       impl->node = node_.edges[s.input].target();

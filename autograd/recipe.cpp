@@ -29,22 +29,15 @@ void RecipeShare::reset() noexcept {
   recipe_ = nullptr;
 }
 
-namespace {
-
-[[noreturn]] void was_changed(const char* op, const Dims& shape) {
-  throw AutogradError(
-      message(op, ": a tensor saved for its gradient (shape ", shape, ") was changed in place before backward"));
-}
-
-}  // namespace
-
-std::shared_ptr<Storage> SavedTensor::storage(const char* op) const {
-  if (Recipe* r = recipe.get()) {
-    if (r->changed.load(std::memory_order_relaxed)) was_changed(op, alias.shape);
-    return r->storage();
-  }
-  if (alias.storage->version.load(std::memory_order_relaxed) != version) was_changed(op, alias.shape);
-  return alias.storage;
+std::shared_ptr<TensorImpl> SavedTensor::restored(const char* op) const {
+  const bool changed = recipe.get() ? recipe.get()->changed.load(std::memory_order_relaxed)
+                                    : alias.storage->version.load(std::memory_order_relaxed) != version;
+  if (changed)
+    throw AutogradError(message(op, ": a tensor saved for its gradient (shape ", alias.shape,
+                                ") was changed in place before backward"));
+  auto impl = std::make_shared<TensorImpl>(alias);
+  if (recipe.get()) impl->storage = recipe.get()->storage();
+  return impl;
 }
 
 std::shared_ptr<Storage> Recipe::storage() {
@@ -53,15 +46,7 @@ std::shared_ptr<Storage> Recipe::storage() {
   if (again) return again;
   const no_grad off;
   std::vector<Tensor> inputs;
-  for (const SavedTensor& s : saved()) {
-    if (s.empty()) {
-      inputs.emplace_back();
-      continue;
-    }
-    auto impl = std::make_shared<TensorImpl>(s.alias);
-    impl->storage = s.storage(op);
-    inputs.push_back(Access::tensor(std::move(impl)));
-  }
+  for (const SavedTensor& s : saved()) inputs.push_back(s.empty() ? Tensor() : Access::tensor(s.restored(op)));
   const Output made = remake(inputs);
   if (made.impl()->storage->bytes != bytes)
     throw AutogradError(message(op, ": remade for backward, the result has ", made.impl()->storage->bytes,

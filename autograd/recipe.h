@@ -54,8 +54,8 @@ struct SavedTensor {
     alias.storage = nullptr;
     recipe.reset();
   }
-  /// Its bytes. AutogradError, as `op`'s, if they were changed in place since.
-  std::shared_ptr<Storage> storage(const char* op) const;
+  /// The tensor outside the graph. AutogradError, as `op`'s, if it was changed in place since.
+  std::shared_ptr<TensorImpl> restored(const char* op) const;
 };
 
 /// How the bytes of one storage are made again. The storage knows it (weakly), so that every view of the result finds

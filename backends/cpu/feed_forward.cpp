@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <type_traits>
 
 #include "tutti/backends/cpu/activate.h"
 #include "tutti/backends/cpu/gemm_block.h"
@@ -39,8 +38,7 @@ struct Layers {
 
   template <class Void>
   Void* at(Void* base, int64_t elements) const {
-    using Byte = std::conditional_t<std::is_const_v<Void>, const char, char>;
-    return base ? static_cast<Byte*>(base) + elements * static_cast<int64_t>(element) : base;
+    return advance(base, p.dtype, elements);
   }
   ConstMatrix in(const void* data, int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride = 1) const {
     return {data, p.dtype, rows, cols, row_stride, col_stride, {}};

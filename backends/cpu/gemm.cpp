@@ -15,11 +15,6 @@
 namespace tutti::kernel {
 namespace {
 
-template <class Void>
-Void* advance(Void* p, DType dtype, int64_t elements) {
-  using Byte = std::conditional_t<std::is_const_v<Void>, const char, char>;
-  return p ? static_cast<Byte*>(p) + elements * static_cast<int64_t>(size_of(dtype)) : p;
-}
 template <class M>
 M part(M m, int64_t row, int64_t rows, int64_t col, int64_t cols) {
   m.data = advance(m.data, m.dtype, row * m.row_stride + col * m.col_stride);

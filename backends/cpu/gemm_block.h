@@ -1,10 +1,19 @@
 // What gemm.cpp calls on one thread, compiled per instruction set: our own matrix products, packed and register-tiled
 // for float64 and for strides that oneDNN cannot take, in dot products for few rows; and the additions around any.
 #pragma once
+#include <type_traits>
+
 #include "tutti/backends/contract/kernel.h"
 #include "tutti/backends/contract/view.h"
 
 namespace tutti::kernel {
+
+/// p, so many elements on; null stays null.
+template <class Void>
+TUTTI_INLINE Void* advance(Void* p, DType dtype, int64_t elements) {
+  using Byte = std::conditional_t<std::is_const_v<Void>, const char, char>;
+  return p ? static_cast<Byte*>(p) + elements * static_cast<int64_t>(size_of(dtype)) : p;
+}
 
 /// c = a b + bias, or c += a b; all of one dtype, float32 or float64. Not empty.
 struct Block {

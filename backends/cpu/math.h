@@ -153,17 +153,7 @@ TUTTI_INLINE batch<T> gelu_erf(batch<T> x) {
   const B tail = normal(y).tail;
   return y * xsimd::select(y < B(T{0}), tail, B(T{1}) - tail);
 }
-/// Phi(x) + x phi(x).
-template <class T>
-TUTTI_INLINE batch<T> gelu_erf_slope(batch<T> x) {
-  using B = batch<T>;
-  const B y = limit(x, T(sizeof(T) == 4 ? -14 : -40), T(sizeof(T) == 4 ? 14 : 40));
-  const Normal<T> n = normal(y);
-  const B cdf = xsimd::select(y < B(T{0}), n.tail, B(T{1}) - n.tail);
-  return multiply_add(y * B(T(0.39894228040143267794)), n.density, cdf);
-}
-
-/// f(x) and f'(x), which share most of the work: the same bits as each alone.
+/// f(x) and f'(x), which share most of the work; f(x) has the bits that it has alone.
 template <class T>
 struct ValueAndSlope {
   batch<T> value, slope;
@@ -178,6 +168,12 @@ TUTTI_INLINE ValueAndSlope<T> gelu_erf_with_slope(batch<T> x) {
   return {xsimd::max(B(-far), x) * cdf, multiply_add(y * B(T(0.39894228040143267794)), n.density, cdf)};
 }
 
+/// Phi(x) + x phi(x).
+template <class T>
+TUTTI_INLINE batch<T> gelu_erf_slope(batch<T> x) {
+  return gelu_erf_with_slope<T>(x).slope;
+}
+
 /// x sigmoid(2 z), z = sqrt(2 / pi) (x + 0.044715 x³).
 template <class T>
 TUTTI_INLINE batch<T> gelu_logistic(batch<T> x) {
@@ -185,14 +181,6 @@ TUTTI_INLINE batch<T> gelu_logistic(batch<T> x) {
   const B y = xsimd::max(B(T{-40}), x);
   const B twice = B(T(1.5957691216057308)) * y * multiply_add(y * y, B(T(0.044715)), B(T{1}));
   return y * logistic<T>(twice);
-}
-template <class T>
-TUTTI_INLINE batch<T> gelu_logistic_slope(batch<T> x) {
-  using B = batch<T>;
-  const B y = limit(x, T{-40}, T{40}), square = y * y;
-  const B s = logistic<T>(B(T(1.5957691216057308)) * y * multiply_add(square, B(T(0.044715)), B(T{1})));
-  const B slope = B(T(1.5957691216057308)) * multiply_add(square, B(T(3 * 0.044715)), B(T{1}));
-  return multiply_add(y * s * (B(T{1}) - s), slope, s);
 }
 template <class T>
 TUTTI_INLINE ValueAndSlope<T> gelu_logistic_with_slope(batch<T> x) {
@@ -203,6 +191,11 @@ TUTTI_INLINE ValueAndSlope<T> gelu_logistic_with_slope(batch<T> x) {
   return {xsimd::max(B(T{-40}), x) * s, multiply_add(y * s * (B(T{1}) - s), slope, s)};
 }
 
+template <class T>
+TUTTI_INLINE batch<T> gelu_logistic_slope(batch<T> x) {
+  return gelu_logistic_with_slope<T>(x).slope;
+}
+
 /// x sigmoid(x).
 template <class T>
 TUTTI_INLINE batch<T> silu(batch<T> x) {
@@ -210,14 +203,13 @@ TUTTI_INLINE batch<T> silu(batch<T> x) {
   return y * logistic<T>(y);
 }
 template <class T>
-TUTTI_INLINE batch<T> silu_slope(batch<T> x) {
-  const batch<T> one(T{1}), y = limit(x, T{-1000}, T{1000}), s = logistic<T>(y);
-  return s * xsimd::fma(y, one - s, one);
-}
-template <class T>
 TUTTI_INLINE ValueAndSlope<T> silu_with_slope(batch<T> x) {
   const batch<T> one(T{1}), y = limit(x, T{-1000}, T{1000}), s = logistic<T>(y);
   return {xsimd::max(batch<T>(T{-1000}), x) * s, s * xsimd::fma(y, one - s, one)};
+}
+template <class T>
+TUTTI_INLINE batch<T> silu_slope(batch<T> x) {
+  return silu_with_slope<T>(x).slope;
 }
 
 }  // namespace
