@@ -1,5 +1,5 @@
-// Matrix products on the CPU: each piece of the plan by one thread, with our dot products where the plan says so, else
-// with oneDNN where it can (float32, lines without gaps), else with our packed kernel.
+// Matrix products on the CPU: each piece of the plan by one thread, with our packed kernel, our dot products, or oneDNN
+// where the plan says so.
 #include "tutti/backends/contract/gemm.h"
 
 #include <optional>
@@ -15,25 +15,33 @@
 namespace tutti::kernel {
 namespace {
 
-template <class M>
-M part(M m, int64_t row, int64_t rows, int64_t col, int64_t cols) {
-  m.data = advance(m.data, m.dtype, row * m.row_stride + col * m.col_stride);
-  m.rows = rows;
-  m.cols = cols;
-  return m;
-}
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 struct Runner {
   const Plan& p;
+  void* packed = nullptr;  // every matrix's b, if the plan says pack_once
   decltype(gemm_few_rows::on(cpu)) few_rows = gemm_few_rows::on(cpu);
   decltype(gemm_add::on(cpu)) add = gemm_add::on(cpu);
 
   void block(const Block& g) const {
     if (p.few_rows)
       few_rows(g);
-    else
+    else if (!p.by_onednn || !onednn_product(g))
       multiply(g);
+    else if (g.bias)
+      add(g.c, g.bias, 0);  // measured: cheaper than oneDNN adding to a c filled with it
+  }
+
+  Packed packed_b(int64_t matrix) const {
+    ConstMatrix b = p.b;
+    b.data = advance(b.data, b.dtype, row_offset(p.kept.shape, p.kept.b, matrix));
+    return {b, static_cast<char*>(packed) + static_cast<size_t>(matrix) * Packed::bytes(b)};
+  }
+  void pack() const {
+    const int64_t parts = packed_b(0).parts();
+    parallel_for(p.matrices * parts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) packed_b(i / parts).pack(i % parts);
+    });
   }
 
   /// One piece of matrix `matrix`; c is where it goes.
@@ -44,6 +52,10 @@ struct Runner {
     ConstMatrix a = p.a, b = p.b;
     a.data = advance(a.data, dtype, row_offset(k.shape, k.a, matrix));
     b.data = advance(b.data, dtype, row_offset(k.shape, k.b, matrix));
+    if (packed) {
+      packed_b(matrix).multiply(part(a, row, rows, 0, a.cols), col, c, bias, accumulate);
+      return;
+    }
     if (p.sums == 1) {
       block({part(a, row, rows, inner, inners), part(b, inner, inners, col, cols), c, bias, accumulate});
       return;
@@ -132,29 +144,17 @@ struct Runner {
 
 }  // namespace
 
-int64_t gemm_block::scratch_elements(const Block& g) {
-  const int64_t rows = least((g.c.rows + 11) / 12 * 12, max_rows), cols = least((g.c.cols + 31) / 32 * 32, max_cols);
-  return (rows + cols) * least(g.a.cols, max_inner);
-}
-
-void multiply(const Block& g) {
-  if (onednn_product(g)) {
-    if (g.bias) gemm_add::on(cpu)(g.c, g.bias, 0);  // measured: cheaper than oneDNN adding to a c filled with it
-    return;
-  }
-  const Scratch scratch(static_cast<size_t>(gemm_block::scratch_elements(g)) * size_of(g.c.dtype));
-  gemm_block::on(cpu)(g, scratch.data());
-}
-
 template <>
 void gemm::run<target::any_cpu>(const Product& product) {
   const Plan p = plan(product);
   if (p.matrices == 0 || p.c.rows == 0 || p.c.cols == 0) return;
-  const Runner runner{p};
+  const Scratch packed(p.pack_once ? static_cast<size_t>(p.matrices) * Packed::bytes(p.b) : 0);
+  const Runner runner{p, p.pack_once ? packed.data() : nullptr};
+  if (p.pack_once) runner.pack();
   // oneDNN's sgemm points the stack pointer into the heap while it works: a signal then, and the kernel would write the
   // handler's frame over whatever lies there. (Workers of the pool never take one.)
   std::optional<SignalsHeld> held;
-  if (p.c.dtype == DType::float32) held.emplace();
+  if (p.by_onednn) held.emplace();
   if (p.a.cols == 0 || p.sums == 0)
     runner.fill();
   else if (p.row_parts * p.col_parts * p.inner_parts == 1)

@@ -1,5 +1,5 @@
-// What gemm.cpp calls on one thread, compiled per instruction set: our own matrix products, packed and register-tiled
-// for float64 and for strides that oneDNN cannot take, in dot products for few rows; and the additions around any.
+// Matrix products on one thread, compiled per instruction set: packed and register-tiled, in dot products for few rows;
+// and the additions around any.
 #pragma once
 #include <type_traits>
 
@@ -23,14 +23,23 @@ struct Block {
   bool accumulate;
 };
 
-struct gemm_block : Kernel<gemm_block, Gap::cuda> {
-  // The pieces of a and b that are packed at a time: they stay in the second-level cache.
-  static constexpr int64_t max_rows = 192, max_cols = 256, max_inner = 256;
-  /// Elements of scratch memory that `block` needs (packed panels are filled up to whole tiles of at most 12 x 32).
-  static int64_t scratch_elements(const Block& block);
-  /// `scratch` is 64-byte aligned.
+/// b [at most max_inner, max_cols] into panels of columns, the last filled up with zeros: b.rows * filled(b.cols)
+/// elements. Packed, it stays in the second-level cache while the rows of a pass by.
+struct gemm_pack : Kernel<gemm_pack, Gap::cuda> {
+  static constexpr int64_t max_inner = 384, max_cols = 256, unit = 32;  // a panel is at most a unit wide
+  static constexpr int64_t filled(int64_t cols) { return (cols + unit - 1) / unit * unit; }
   template <class Target>
-  static void run(const Block& block, void* scratch);
+  static void run(const ConstMatrix& b, void* packed);
+};
+
+/// block.c = a b + bias (or +=), b packed. Rows of a that are contiguous and at least least_rows are read where they
+/// lie, others are copied, max_rows at a time, to `scratch`. Every element is summed in the same order wherever it
+/// lies.
+struct gemm_packed : Kernel<gemm_packed, Gap::cuda> {
+  static constexpr int64_t max_rows = 192, least_rows = 4;
+  static int64_t scratch_elements(const ConstMatrix& a);
+  template <class Target>
+  static void run(const Block& block, const void* packed_b, void* scratch);
 };
 
 /// The same where a has few rows and the inner dimension is contiguous in a and b (y = x W^T, W [out, in]): nothing is
@@ -47,8 +56,33 @@ struct gemm_add : Kernel<gemm_add, Gap::cuda> {
   static void run(Matrix c, const void* other, int64_t other_stride);
 };
 
-/// block.c = a b + bias (or +=) on this thread, by oneDNN where it can. The caller holds an OneDnnAlone, and signals
-/// (gemm.cpp says why).
+/// Rows `row` .. and columns `col` .. of m.
+template <class M>
+M part(M m, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+  m.data = advance(m.data, m.dtype, row * m.row_stride + col * m.col_stride);
+  m.rows = rows;
+  m.cols = cols;
+  return m;
+}
+
+/// block.c = a b + bias (or +=) on this thread, b packed as it goes.
 void multiply(const Block& block);
+
+/// b, packed once for the products of many pieces of a.
+class Packed {
+ public:
+  static size_t bytes(const ConstMatrix& b);
+  /// `memory`: `bytes` of it, 64-byte aligned. Nothing is packed yet.
+  Packed(const ConstMatrix& b, void* memory) : b_(b), memory_(memory) {}
+  /// Packing is cut into so many parts, which do not depend on each other.
+  int64_t parts() const;
+  void pack(int64_t part) const;
+  /// c = a b[:, col ..] + bias, or +=. `col` is a multiple of gemm_pack::unit.
+  void multiply(const ConstMatrix& a, int64_t col, const Matrix& c, const void* bias, bool accumulate) const;
+
+ private:
+  ConstMatrix b_;
+  void* memory_;
+};
 
 }  // namespace tutti::kernel

@@ -9,7 +9,8 @@ struct Plan : SimpleProduct {
   // of the inner dimension (of the sum axes, if there are any) are added up in order.
   int64_t row_chunk = 0, col_chunk = 0, inner_chunk = 0, together = 1;
   int64_t row_parts = 1, col_parts = 1, inner_parts = 1;
-  bool few_rows = false;  // by gemm_few_rows
+  // By gemm_few_rows, by oneDNN (if it can), else by our packed kernel: all pieces' b at once, or each its own.
+  bool few_rows = false, by_onednn = false, pack_once = false;
 };
 
 Plan plan(const Product& product);

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <dnnl.h>
 
+#include <algorithm>
+
 namespace tutti::kernel {
 namespace {
 
@@ -60,9 +62,17 @@ bool onednn_product(const Block& g) {
   if (g.c.dtype != DType::float32 || !runtime().usable || !describe(g.a, a) || !describe(g.b, b) || !describe(g.c, c) ||
       c.transposed == 'T')
     return false;
-  return dnnl_sgemm(a.transposed, b.transposed, g.c.rows, g.c.cols, g.a.cols, 1, static_cast<const float*>(g.a.data),
-                    a.distance, static_cast<const float*>(g.b.data), b.distance, g.accumulate ? 1 : 0,
-                    static_cast<float*>(g.c.data), c.distance) == dnnl_success;
+  // A long sum over the first axis of both: in slices, whose lines the caches and their page tables hold until they are
+  // used. Measured: whole it takes 1.3 to 1.6 times as long.
+  const int64_t longest = a.transposed == 'T' && b.transposed == 'N' ? 512 : g.a.cols;
+  const int64_t slices = (g.a.cols + longest - 1) / longest, slice = (g.a.cols + slices - 1) / slices;
+  const auto *x = static_cast<const float*>(g.a.data), *y = static_cast<const float*>(g.b.data);
+  for (int64_t at = 0; at < g.a.cols; at += slice)
+    if (dnnl_sgemm(a.transposed, b.transposed, g.c.rows, g.c.cols, std::min(slice, g.a.cols - at), 1,
+                   x + at * g.a.col_stride, a.distance, y + at * g.b.row_stride, b.distance,
+                   g.accumulate || at > 0 ? 1 : 0, static_cast<float*>(g.c.data), c.distance) != dnnl_success)
+      return false;
+  return true;
 }
 
 }  // namespace tutti::kernel

@@ -58,7 +58,7 @@ Tensor apply(const Tensors& x) { return matmul(x[0], x[1]); }
 }  // namespace
 
 TEST_CASE("matmul", "[matmul]") {
-  op_test("matmul", {.kernels = "gemm gemm_block gemm_add",
+  op_test("matmul", {.kernels = "gemm gemm_pack gemm_packed gemm_add",
                      .shapes = {{{3, 4}, {4, 5}},
                                 {{1, 7}, {7, 1}},
                                 {{5}, {5}},

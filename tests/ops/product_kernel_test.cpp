@@ -91,6 +91,35 @@ TEST_CASE("the product kernel in its largest tiles, and with a long inner dimens
   }
 }
 
+TEST_CASE("the product kernel in tiles of every height and width, and slices of the inner dimension", "[matmul]") {
+  const OnCpu here;
+  for_each_isa([](const char* isa) {
+    INFO(isa);
+    for (DType dtype : {DType::float32, DType::float64}) {
+      for (int64_t rows = 1; rows < 30; ++rows)  // tiles of 14, 8 and 4 rows, or 6, 4 and 2, and what remains of them
+        for (int64_t cols : {1, 7, 8, 9, 16, 17, 31, 32, 33, 49})
+          check_product({1, 1, rows, 5, cols}, dtype, false, true, rows % 2 == 0);
+      for (int64_t inner : {1, 3, 4, 383, 384, 385, 769})
+        check_product({1, 1, 17, inner, 33}, dtype, false, true, true);
+      check_product({1, 1, 700, 390, 300}, dtype, false, true, false);  // packed once, for pieces of rows and columns
+      check_product({3, 1, 310, 290, 259}, dtype, false, true, true);
+    }
+  });
+}
+
+TEST_CASE("an element of a product has the same bits wherever it lies", "[matmul]") {
+  const OnCpu here;
+  for (DType dtype : {DType::float32, DType::float64}) {
+    const Tensor weight = random_tensor({300, 390}, dtype, 1), x = random_tensor({700, 390}, dtype, 2);
+    const Tensor y = linear(x, weight);
+    for (int64_t row : {0, 13, 222, 601})
+      for (int64_t col : {0, 33, 255}) {
+        const Tensor part = linear(slice(x, 0, row, row + 35), slice(weight, 0, col, col + 37));
+        check_identical(part, slice(slice(y, 0, row, row + 35), 1, col, col + 37));
+      }
+  }
+}
+
 TEST_CASE("the product kernel on few rows adds to what is there, in a result of any strides", "[matmul]") {
   for_each_isa([](const char* isa) {
     INFO(isa);
