@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tutti/autograd/node.h"
+#include "tutti/core/safetensors_file.h"
 #include "tutti/nn/detail/copied_ties.h"
 #include "tutti/nn/detail/load.h"
 #include "tutti/ops/copy.h"
@@ -144,6 +145,16 @@ LoadReport Module::load_state_dict(const StateDict& state, const LoadOptions& op
   for (const auto& [name, t] : state)
     if (t.defined()) offers.emplace(name, detail::Offer{t.shape(), {}, [&t] { return t; }});
   return detail::load(state_of("load_state_dict", *this, /*detached=*/false), offers, options, /*in_memory=*/true);
+}
+
+LoadReport Module::load_state_dict(const SafetensorsFile& file, const LoadOptions& options) {
+  detail::Offers offers;
+  for (const std::string& name : file.names()) {
+    const SafetensorsEntry& e = file.entry(name);
+    offers.emplace(name, detail::Offer{e.shape, e.readable ? "" : "its dtype is " + e.dtype + ", which Tutti lacks",
+                                       [&file, name] { return file.get(name, cpu); }});
+  }
+  return detail::load(state_of("load_state_dict", *this, /*detached=*/false), offers, options, /*in_memory=*/false);
 }
 
 void Module::train(bool on) {

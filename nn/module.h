@@ -16,6 +16,10 @@
 #include "tutti/nn/parameter.h"
 
 #pragma GCC visibility push(default)
+namespace tutti {
+class SafetensorsFile;  // core/safetensors_file.h
+}
+
 namespace tutti::nn {
 
 class Module;
@@ -79,6 +83,10 @@ class Module {
   /// ValueError, and nothing has changed, if names are missing or unexpected, shapes differ, two names become one, or
   /// tied parameters differ in the state; it says which, and what was probably meant (a prefix, a transposed weight).
   LoadReport load_state_dict(const StateDict& state, const LoadOptions& options = {});
+  /// The same straight from a file, or a model in several: its tensors are read one at a time, so that loading takes
+  /// the largest of them beside the module and no second copy. (A file that cannot be read half-way is an IoError that
+  /// leaves some tensors loaded.)
+  LoadReport load_state_dict(const SafetensorsFile& file, const LoadOptions& options = {});
 
   /// Training or evaluation mode, here and in all submodules.
   void train(bool on = true);

@@ -101,7 +101,9 @@ LoadReport load(const std::map<std::string, Tensor>& mine, const Offers& offers,
 
   const no_grad off;
   if (!in_memory) {
-    for (const Goal& goal : goals) copy_(goal.to, value_of(goal));
+    for (const Goal& goal : goals)
+      if (goal.from.size() > 1) value_of(goal);  // an error before anything is written
+    for (const Goal& goal : goals) copy_(goal.to, value_of({goal.to, {goal.from[0]}}));
     return report;
   }
   // First everything that can fail or that reads what is about to be overwritten.

@@ -13,7 +13,7 @@ namespace tutti::nn::detail {
 /// A tensor that may be loaded: what is known of it before it is fetched.
 struct Offer {
   Dims shape;
-  std::string unreadable;  ///< if so, why: "its dtype, F8_E4M3, is none that can be read"
+  std::string unreadable;  ///< if so, why: "its dtype is F8_E4M3, which Tutti lacks"
   std::function<Tensor()> fetch;
 };
 using Offers = std::map<std::string, Offer>;

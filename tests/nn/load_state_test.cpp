@@ -6,8 +6,11 @@
 #include <set>
 #include <thread>
 
+#include "support/files.h"
 #include "support/op_test.h"
 #include "tutti/core/detail/near_name.h"
+#include "tutti/core/safetensors.h"
+#include "tutti/core/safetensors_file.h"
 #include "tutti/nn/embedding.h"
 #include "tutti/nn/sequential.h"
 #include "tutti/nn/transformer.h"
@@ -160,6 +163,37 @@ TEST_CASE("load_state: of tied weights one name is enough, and two must agree") 
   REQUIRE_THROWS_WITH(
       model.load_state_dict({{"head.bias", bias}}),
       "load_state_dict: the state does not fit the module\n  missing: embed.weight\n  missing: head.weight");
+}
+
+TEST_CASE("load_state: from a file one tensor at a time") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "x";
+  nn::TransformerEncoder from({.block = {.embed_dim = 64}, .layers = 4}), to({.block = {.embed_dim = 64}, .layers = 4});
+  nn::StateDict halves;
+  for (const auto& [name, t] : from.state_dict()) halves["model." + name] = tutti::to(t, DType::bfloat16);
+  save_safetensors(path, halves);
+  memory::reset_peak(cpu);
+  const size_t before = memory::stats(cpu).current;
+  to.load_state_dict(SafetensorsFile(path), {.rename = {{"model.*", "*"}}});
+  CHECK(memory::stats(cpu).peak - before <= 3 * 256 * 64 * 4);  // the largest one, as read and converted
+  for (const auto& [name, t] : to.state_dict())
+    check_identical(t, tutti::to(halves.at("model." + name), t.device() == cpu ? DType::float32 : t.dtype()));
+
+  // Nothing is written if anything does not fit.
+  TiedModel tied;
+  const Tensor value = clone(tied.embed.weight.tensor().detach());
+  save_safetensors(path, {{"embed.weight", ones({5, 3})}, {"head.weight", zeros({5, 3})}, {"head.bias", ones({5})}});
+  REQUIRE_THROWS_WITH(tied.load_state_dict(SafetensorsFile(path)), Contains("but differ in the state"));
+  check_identical(tied.embed.weight.tensor().detach(), value);
+  save_safetensors(path, {{"embed.weight", ones({5, 3})}});
+  REQUIRE_THROWS_WITH(tied.load_state_dict(SafetensorsFile(path)), Contains("missing: head.bias"));
+  check_identical(tied.embed.weight.tensor().detach(), value);
+
+  std::string bytes = tutti_test::read_file(path);
+  bytes.replace(bytes.find("\"F32\""), 5, "\"Q4\" ");
+  tutti_test::write_file(path, bytes);
+  REQUIRE_THROWS_WITH(tied.load_state_dict(SafetensorsFile(path), {.allow_missing = {"head.bias"}}),
+                      Contains("\n  unreadable: embed.weight: its dtype is Q4, which Tutti lacks"));
 }
 
 TEST_CASE("ties: a copy of a module keeps its own") {
