@@ -143,7 +143,7 @@ StateDict Module::state_dict() const { return state_of("state_dict", *this, /*de
 LoadReport Module::load_state_dict(const StateDict& state, const LoadOptions& options) {
   detail::Offers offers;
   for (const auto& [name, t] : state)
-    if (t.defined()) offers.emplace(name, detail::Offer{t.shape(), {}, [&t] { return t; }});
+    if (t.defined()) offers.emplace(name, detail::Offer{t.shape(), {}, [&held = t] { return held; }});
   return detail::load(state_of("load_state_dict", *this, /*detached=*/false), offers, options, /*in_memory=*/true);
 }
 

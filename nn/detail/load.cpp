@@ -80,7 +80,7 @@ LoadReport load(const std::map<std::string, Tensor>& mine, const Offers& offers,
     if (!(offer.shape == t.shape())) {
       wrong.shapes.push_back({name, t.shape(), offer.shape});
     } else if (!offer.unreadable.empty()) {
-      wrong.others.push_back(message("unreadable: ", printable(it->second.original), ": ", offer.unreadable));
+      wrong.unreadable.push_back(message(printable(it->second.original), ": ", offer.unreadable));
     }
     const auto [place, first] = goal_of.emplace(t.impl(), goals.size());
     if (first) goals.push_back({t, {}});

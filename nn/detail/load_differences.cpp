@@ -62,7 +62,7 @@ std::string describe(const Differences& d) {
     return message(printable(s.name), " is ", s.module, ", the state has ", s.state,
                    transposed(s.module, s.state) ? ", its transpose" : "");
   });
-  for (const std::string& line : d.others) text += "\n  " + line;
+  list(text, "unreadable", d.unreadable, [](const std::string& line) { return line; });
   return text;
 }
 

@@ -15,8 +15,8 @@ struct Differences {
   };
   std::vector<std::string> missing, unexpected;  // that are not allowed
   std::vector<OtherShape> shapes;
-  std::vector<std::string> others;  // lines
-  bool any() const { return !missing.empty() || !unexpected.empty() || !shapes.empty() || !others.empty(); }
+  std::vector<std::string> unreadable;  // names, each with why
+  bool any() const { return !missing.empty() || !unexpected.empty() || !shapes.empty() || !unreadable.empty(); }
 };
 
 /// "\n  missing: ..." and so on: a few names of each kind with the names that were meant, and the prefix that all lack.
