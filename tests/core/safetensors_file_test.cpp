@@ -15,10 +15,7 @@ using tutti_test::write_file;
 
 namespace {
 
-const Tensor& matrix() {
-  static const Tensor t = Tensor::from({1, 2, 3, 4}, {2, 2});
-  return t;
-}
+Tensor matrix() { return Tensor::from({1, 2, 3, 4}, {2, 2}); }
 
 /// The dtype of one tensor exchanged for another name of as many characters.
 void rename_dtype(const std::string& path, const std::string& from, const std::string& to) {
