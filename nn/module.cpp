@@ -3,6 +3,9 @@
 #include <set>
 
 #include "tutti/autograd/node.h"
+#include "tutti/core/safetensors_file.h"
+#include "tutti/nn/detail/copied_ties.h"
+#include "tutti/nn/detail/load.h"
 #include "tutti/ops/copy.h"
 
 namespace tutti::nn {
@@ -40,12 +43,12 @@ Collect collect(const char* op, const Module& m) {
   return c;
 }
 
-StateDict state_of(const char* op, const Module& m) {
+StateDict state_of(const char* op, const Module& m, bool detached) {
   StateDict state;
   const Collect c = collect(op, m);
   for (const auto* list : {&c.parameters, &c.buffers})
     for (const auto& [name, t] : *list)
-      if (!state.emplace(name, t.detach()).second)
+      if (!state.emplace(name, detached ? t.detach() : t).second)
         throw ValueError(message(op, ": two parameters or buffers are named \"", name, "\""));
   return state;
 }
@@ -105,6 +108,14 @@ void convert(const Module& m, Target target, bool floating_only) {
 
 }  // namespace
 
+Module::Module(const Module& other) : flags_(other.flags_) { detail::begin_copy(other); }
+
+Module& Module::operator=(const Module& other) {
+  flags_ = other.flags_;
+  if (this != &other) detail::begin_copy(other);
+  return *this;
+}
+
 std::vector<std::pair<std::string, Tensor>> Module::named_parameters() const {
   return collect("named_parameters", *this).parameters;
 }
@@ -127,34 +138,23 @@ int64_t Module::parameter_count() const {
   return n;
 }
 
-StateDict Module::state_dict() const { return state_of("state_dict", *this); }
+StateDict Module::state_dict() const { return state_of("state_dict", *this, /*detached=*/true); }
 
-void Module::load_state_dict(const StateDict& state) {
-  const StateDict mine = state_of("load_state_dict", *this);
-  std::string missing, unexpected, shapes;
-  for (const auto& [name, t] : mine) {
-    const auto it = state.find(name);
-    if (it == state.end() || !it->second.defined())
-      missing += "\n  missing: " + name;
-    else if (!(it->second.shape() == t.shape()))
-      shapes += message("\n  shape: ", name, " is ", t.shape(), ", the state has ", it->second.shape());
-  }
+LoadReport Module::load_state_dict(const StateDict& state, const LoadOptions& options) {
+  detail::Offers offers;
   for (const auto& [name, t] : state)
-    if (!mine.contains(name)) unexpected += "\n  unexpected: " + name;
-  const std::string differences = missing + unexpected + shapes;
-  if (!differences.empty()) throw ValueError("load_state_dict: the state does not fit the module" + differences);
+    if (t.defined()) offers.emplace(name, detail::Offer{t.shape(), {}, [&held = t] { return held; }});
+  return detail::load(state_of("load_state_dict", *this, /*detached=*/false), offers, options, /*in_memory=*/true);
+}
 
-  // First everything that can fail or that reads what is about to be overwritten.
-  const no_grad off;
-  std::set<const Storage*> written;
-  for (const auto& [name, t] : mine) written.insert(t.impl()->storage.get());
-  std::vector<Tensor> values;
-  for (const auto& [name, t] : mine) {
-    const Tensor value = tutti::to(tutti::to(state.at(name), t.device()), t.dtype());
-    values.push_back(written.contains(value.impl()->storage.get()) ? clone(value) : value);
+LoadReport Module::load_state_dict(const SafetensorsFile& file, const LoadOptions& options) {
+  detail::Offers offers;
+  for (const std::string& name : file.names()) {
+    const SafetensorsEntry& e = file.entry(name);
+    offers.emplace(name, detail::Offer{e.shape, e.readable ? "" : "its dtype is " + e.dtype + ", which Tutti lacks",
+                                       [&file, name] { return file.get(name, cpu); }});
   }
-  size_t i = 0;
-  for (const auto& [name, t] : mine) copy_(t, values[i++]);
+  return detail::load(state_of("load_state_dict", *this, /*detached=*/false), offers, options, /*in_memory=*/false);
 }
 
 void Module::train(bool on) {

@@ -12,9 +12,14 @@
 
 #include "tutti/core/error.h"
 #include "tutti/nn/call.h"
+#include "tutti/nn/load_state.h"
 #include "tutti/nn/parameter.h"
 
 #pragma GCC visibility push(default)
+namespace tutti {
+class SafetensorsFile;  // core/safetensors_file.h
+}
+
 namespace tutti::nn {
 
 class Module;
@@ -73,9 +78,15 @@ class Module {
   /// Parameters and buffers by name; they share storage with the module (save or clone them to keep values).
   /// ValueError if two have the same name.
   StateDict state_dict() const;
-  /// Copies values in (converted to the module's dtypes), in place, so that optimizers keep hold of the tensors.
-  /// ValueError listing every missing and unexpected name and every shape that differs; then nothing has changed.
-  void load_state_dict(const StateDict& state);
+  /// Copies values in (converted to the module's dtypes), in place, so that optimizers keep hold of the tensors. Of
+  /// tied parameters one name is enough. Returns what was missing and unexpected, where the options allow any.
+  /// ValueError, and nothing has changed, if names are missing or unexpected, shapes differ, two names become one, or
+  /// tied parameters differ in the state; it says which, and what was probably meant (a prefix, a transposed weight).
+  LoadReport load_state_dict(const StateDict& state, const LoadOptions& options = {});
+  /// The same straight from a file, or a model in several: its tensors are read one at a time, so that loading takes
+  /// the largest of them beside the module and no second copy. (A file that cannot be read half-way is an IoError that
+  /// leaves some tensors loaded.)
+  LoadReport load_state_dict(const SafetensorsFile& file, const LoadOptions& options = {});
 
   /// Training or evaluation mode, here and in all submodules.
   void train(bool on = true);
@@ -114,9 +125,9 @@ class Module {
 
  protected:
   Module() = default;
-  Module(const Module&) = default;
+  Module(const Module& other);  ///< what is tied below other will be tied in the copy
   Module(Module&&) = default;
-  Module& operator=(const Module&) = default;
+  Module& operator=(const Module& other);
   Module& operator=(Module&&) = default;
   std::string name_of(const void* other) const;  ///< below this module: "blocks.1.attention", or empty
 

@@ -1,4 +1,4 @@
-// LayerNorm and RMSNorm over the last axis.
+// LayerNorm and RMSNorm over the last axis, and either of them.
 #pragma once
 #include "tutti/nn/module.h"
 
@@ -8,7 +8,8 @@ namespace tutti::nn {
 struct LayerNormOptions {
   int64_t width = 0;
   double eps = 1e-5;
-  bool affine = true;  ///< weight (ones) and bias (zeros)
+  bool affine = true;  ///< weight (ones) and, unless it is switched off, bias (zeros)
+  bool bias = true;
 };
 /// layer_norm over the last axis. ValueError unless width is positive and eps is not negative.
 class LayerNorm : public Callable<LayerNorm> {
@@ -37,6 +38,26 @@ class RMSNorm : public Callable<RMSNorm> {
 
  private:
   RMSNormOptions options_;
+};
+
+enum class NormKind { layer, rms };
+struct NormOptions {
+  int64_t width = 0;
+  NormKind kind = NormKind::layer;
+  double eps = 1e-5;
+  bool bias = true;  ///< of a LayerNorm
+};
+/// The norm of a block, which its options choose: computes and names its parameters as LayerNorm or RMSNorm does.
+class Norm : public Callable<Norm> {
+ public:
+  explicit Norm(NormOptions options);
+  void children(Visitor& visit) override;
+  Tensor forward(const Tensor& x) const;
+  Parameter weight, bias;
+  const NormOptions& options() const { return options_; }
+
+ private:
+  NormOptions options_;
 };
 
 }  // namespace tutti::nn

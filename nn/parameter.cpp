@@ -2,6 +2,7 @@
 
 #include "tutti/autograd/node.h"
 #include "tutti/core/error.h"
+#include "tutti/nn/detail/copied_ties.h"
 #include "tutti/ops/copy.h"
 
 namespace tutti::nn {
@@ -15,26 +16,32 @@ Tensor copied(const Tensor& from) {
   return t;
 }
 
-void assign(Tensor& to, const Tensor& from) {
-  if (Access::handle(to) == Access::handle(from)) return;
-  if (!to.defined() || !from.defined() || !(to.shape() == from.shape())) {
-    to = copied(from);
-    return;
-  }
+/// Into the tensor that is there; false if it does not fit.
+bool assigned(const Tensor& to, const Tensor& from) {
+  if (Access::handle(to) == Access::handle(from)) return true;
+  if (!to.defined() || !from.defined() || !(to.shape() == from.shape())) return false;
   const no_grad off;
   if (to.dtype() == from.dtype() && to.device() == from.device())
     copy_(to, from);
   else
     replace(to, clone(from));
-  to.requires_grad_(from.requires_grad());
+  Tensor(to).requires_grad_(from.requires_grad());
+  return true;
 }
 
 }  // namespace
 
-Parameter::Parameter(const Parameter& other) : tensor_(copied(other.tensor_)) {}
+Parameter::Parameter(const Parameter& other) : tensor_(detail::copy_of(other, copied)) {}
 Parameter& Parameter::operator=(const Parameter& other) {
-  assign(tensor_, other.tensor_);
+  if (assigned(tensor_, other.tensor_))
+    detail::note_copy(other, tensor_);
+  else
+    tensor_ = detail::copy_of(other, copied);
   return *this;
+}
+void Parameter::tie(const Parameter& other) {
+  tensor_ = other.tensor_;
+  detail::note_tie();
 }
 
 Buffer::Buffer(Tensor t) : tensor_(std::move(t)) {
@@ -44,7 +51,7 @@ Buffer::Buffer(Tensor t) : tensor_(std::move(t)) {
 }
 Buffer::Buffer(const Buffer& other) : tensor_(copied(other.tensor_)) {}
 Buffer& Buffer::operator=(const Buffer& other) {
-  assign(tensor_, other.tensor_);
+  if (!assigned(tensor_, other.tensor_)) tensor_ = copied(other.tensor_);
   return *this;
 }
 

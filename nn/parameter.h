@@ -28,8 +28,8 @@ class Parameter {
   bool defined() const { return tensor_.defined(); }
   const Dims& shape() const { return tensor_.shape(); }
   /// Shares the other's tensor from now on (tied weights); both names appear in state_dict, parameters() lists it once.
-  /// A copy of the module holds two tensors again: tie them there too.
-  void tie(const Parameter& other) { tensor_ = other.tensor_; }
+  /// In a copy of a module that has both (children() names them), the copies are tied too.
+  void tie(const Parameter& other);
 
  private:
   Tensor tensor_;

@@ -2,7 +2,6 @@
 
 #include "tutti/nn/option.h"
 #include "tutti/ops/arithmetic.h"
-#include "tutti/ops/feed_forward.h"
 
 namespace tutti::nn {
 namespace {
@@ -32,37 +31,27 @@ Attention make(AttentionSpec spec, int64_t embed_dim) {
       spec);
 }
 
-/// Whether a layer takes an input like x, but for its width.
-bool fits(const Tensor& x, int64_t width, const Linear& layer) {
-  if (layer.moved_from()) return false;
-  const Tensor &weight = layer.weight.tensor(), &bias = layer.bias.tensor();
-  const auto alike = [&](const Tensor& t) { return t.device() == x.device() && t.dtype() == x.dtype(); };
-  return alike(weight) && (!bias.defined() || alike(bias)) && weight.size(1) == width;
+NormOptions norm_of(const TransformerBlockOptions& o) {
+  return {.width = o.embed_dim, .kind = o.norm, .eps = o.norm_eps, .bias = o.bias};
+}
+
+FeedForwardOptions feed_forward_of(const TransformerBlockOptions& o) {
+  return {.embed_dim = o.embed_dim,
+          .hidden = o.hidden ? o.hidden : 4 * o.embed_dim,
+          .activation = o.activation,
+          .gated = o.gated,
+          .bias = o.bias};
 }
 
 }  // namespace
 
-FeedForward::FeedForward(FeedForwardOptions o)
-    : up({.in = o.embed_dim, .out = o.hidden}), down({.in = o.hidden, .out = o.embed_dim}), gelu_(o.gelu) {}
-
-void FeedForward::children(Visitor& visit) {
-  visit("up", up);
-  visit("down", down);
-}
-
-Tensor FeedForward::forward(const Tensor& x) const {
-  if (x.defined() && x.rank() > 0 && fits(x, x.size(-1), up) && fits(x, up.weight.tensor().size(0), down))
-    return feed_forward(x, up.weight, up.bias, down.weight, down.bias, gelu_);
-  return down(gelu(up(x), gelu_));  // which says what is wrong by the layer's own path
-}
-
 TransformerBlock::TransformerBlock(TransformerBlockOptions o)
-    : norm1({.width = checked(o).embed_dim}),
-      norm2({.width = o.embed_dim}),
+    : norm1(norm_of(checked(o))),
+      norm2(norm_of(o)),
       attention(make(o.attention, o.embed_dim)),
-      ffn({.embed_dim = o.embed_dim, .hidden = o.hidden ? o.hidden : 4 * o.embed_dim}),
+      ffn(feed_forward_of(o)),
       dropout(o.dropout),
-      norm_first_(o.norm_first) {}
+      options_(o) {}
 
 void TransformerBlock::children(Visitor& visit) {
   visit("norm1", norm1);
@@ -76,7 +65,7 @@ Tensor TransformerBlock::forward(const Tensor& x, const AttentionOptions& option
   const auto attend = [&](const Tensor& y) {
     return std::visit([&](auto& layer) { return dropout(layer(y, options)); }, attention);
   };
-  if (norm_first_) {
+  if (options_.norm_first) {
     const Tensor y = add(x, attend(norm1(x)));
     return add(y, dropout(ffn(norm2(y))));
   }
@@ -88,7 +77,7 @@ TransformerEncoder::TransformerEncoder(TransformerEncoderOptions o) {
   if (o.layers < 0) throw ValueError(message("TransformerEncoder: layers is ", o.layers, "; it must not be negative"));
   blocks.reserve(static_cast<size_t>(o.layers));
   for (int64_t i = 0; i < o.layers; ++i) blocks.emplace_back(o.block);
-  if (o.final_norm) norm.emplace(LayerNormOptions{.width = o.block.embed_dim});
+  if (o.final_norm) norm.emplace(norm_of(o.block));
 }
 
 void TransformerEncoder::children(Visitor& visit) {

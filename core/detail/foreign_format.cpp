@@ -76,8 +76,9 @@ std::string foreign_format(std::string_view start) {
       byte(3) <= 8)
     return "an IDX file, as those of MNIST: data::read_idx reads it";
   if (begins_as_html(start)) return "a web page: what should have been downloaded is not in it";
-  if (start.find("\"weight_map\"") != start.npos || (byte(0) == '{' && start.find('"') != start.npos))
-    return "JSON text; if it is a model's index, load the .safetensors files that it names";
+  if (start.find("\"weight_map\"") != start.npos) return "JSON text, a model's index: load_safetensors reads it";
+  if (byte(0) == '{' && start.find('"') != start.npos)
+    return "JSON text; of a model that is its settings or its index, the weights are in .safetensors files";
   return {};
 }
 

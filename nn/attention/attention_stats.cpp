@@ -158,7 +158,7 @@ AttentionStats attention_stats(const MultiHeadAttention& layer, const Tensor& x,
   MultiHeadAttention copy = layer;
   const int64_t heads = copy.options().num_heads, width = copy.options().embed_dim / heads;
   check_self_attention("MultiHeadAttention", x, copy.options().embed_dim, options);
-  const QueryKeyValue qkv{.packed = copy.qkv(x), .num_heads = heads, .num_kv_heads = heads};
+  const QueryKeyValue qkv = copy.project(x);
   const double scale = 1 / std::sqrt(static_cast<double>(width));
   const Tensor context = self_attention(qkv, scale, 0, options);
   AttentionStats s = measure({qkv}, std::vector<double>(static_cast<size_t>(heads), scale), options, "scale");

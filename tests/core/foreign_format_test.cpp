@@ -50,8 +50,8 @@ TEST_CASE("foreign formats: the readers of tensors say what they were given") {
       {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
        "a Git LFS pointer, not the file itself: fetch that with git lfs pull"},
       {"\n<!DOCTYPE html><html>" + rest, "a web page: what should have been downloaded is not in it"},
-      {"{\"metadata\": {}, \"weight_map\": {}}",
-       "JSON text; if it is a model's index, load the .safetensors files that it names"},
+      {"{\"architectures\": [\"BertModel\"]}",
+       "JSON text; of a model that is its settings or its index, the weights are in .safetensors files"},
       {"\0\0\x08\x03\0\0\xea\x60\0\0\0\x1c\0\0\0\x1c"s + rest,
        "an IDX file, as those of MNIST: data::read_idx reads it"},
   };
@@ -74,6 +74,10 @@ TEST_CASE("foreign formats: safetensors and npy, the one for the other, and dama
   REQUIRE_THROWS_WITH(
       load_safetensors(path),
       "load_safetensors: " + path + ": is no safetensors file but a NumPy array (.npy): load_npy reads it");
+  write_file(path, "{\"metadata\": {}, \"weight_map\": {}}");
+  REQUIRE_THROWS_WITH(
+      load_npy(path),
+      "load_npy: " + path + ": not a .npy file but JSON text, a model's index: load_safetensors reads it");
   save_safetensors(path, {{"x", x}});
   REQUIRE_THROWS_WITH(load_npy(path),
                       "load_npy: " + path + ": not a .npy file but a safetensors file: load_safetensors reads it");

@@ -8,9 +8,11 @@
 #include "fuzz/mutate.h"
 #include "support/files.h"
 #include "support/gzip.h"
+#include "tutti/core/detail/safetensors_header.h"
 #include "tutti/core/detail/utf8.h"
 #include "tutti/core/npy.h"
 #include "tutti/core/safetensors.h"
+#include "tutti/core/safetensors_file.h"
 #include "tutti/nn/data/csv.h"
 #include "tutti/nn/data/idx.h"
 
@@ -154,8 +156,19 @@ TEST_CASE("fuzz: load_safetensors") {
                written([](const std::string& path) { save_safetensors(path, {}); })},
               [](const std::string& path) {
                 load_safetensors_metadata(path);
+                const SafetensorsFile file(path);
+                for (const std::string& name : file.names())
+                  if (file.entry(name).readable) file.get(name);
                 load_safetensors(path);
               });
+}
+
+TEST_CASE("fuzz: the index of a model in several files") {
+  fuzz_reader(
+      {R"({"weight_map":{}})", R"({"metadata":{"total_size":1.5e3,"a":[{"b":[null,true]},[]]},"weight_map":{}})"},
+      [](const std::string& path) { SafetensorsFile file(path); });
+  fuzz_reader({R"({"weight_map":{"a":"x-00001","\u00e9\n":"x-00002"}})", R"({"b":[],"weight_map":{"":" "},"c":"}"})"},
+              [](const std::string& path) { detail::parse_safetensors_index("index", tutti_test::read_file(path)); });
 }
 
 TEST_CASE("fuzz: load_npy") {

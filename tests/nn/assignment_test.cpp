@@ -113,6 +113,7 @@ TEST_CASE("assignment of a copy keeps the tensors of every type of module") {
   check_assignment<nn::Embedding>("Embedding", [] { return nn::Embedding({.count = 4, .width = 3}); });
   check_assignment<nn::LayerNorm>("LayerNorm", [] { return nn::LayerNorm({.width = 3}); });
   check_assignment<nn::RMSNorm>("RMSNorm", [] { return nn::RMSNorm({.width = 3}); });
+  check_assignment<nn::Norm>("Norm", [] { return nn::Norm({.width = 3}); });
   check_assignment<nn::Dropout>("Dropout", [] { return nn::Dropout(0.5); });
   check_assignment<nn::ReLU>("ReLU", [] { return nn::ReLU(); });
   check_assignment<nn::SiLU>("SiLU", [] { return nn::SiLU(); });

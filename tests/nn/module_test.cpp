@@ -195,8 +195,8 @@ TEST_CASE("module: load_state_dict lists every difference and then changes nothi
   state["cells.2.inner.bias"] = zeros({3});
   const Tensor before = clone(m.first.bias.tensor().detach());
   REQUIRE_THROWS_WITH(m.load_state_dict(state),
-                      "load_state_dict: the state does not fit the module\n  missing: cells.1.inner.bias\n"
-                      "  missing: scale\n  unexpected: cells.2.inner.bias\n"
+                      "load_state_dict: the state does not fit the module\n  missing: cells.1.inner.bias (the "
+                      "state has cells.2.inner.bias)\n  missing: scale\n  unexpected: cells.2.inner.bias\n"
                       "  shape: first.weight is [3, 4], the state has [3, 5]");
   check_identical(m.first.bias.tensor().detach(), before);
   state = {};

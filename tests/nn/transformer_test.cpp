@@ -1,8 +1,10 @@
 // Transformer blocks and stacks against the same thing written by hand.
 #include "tutti/nn/transformer.h"
 
+#include "support/module_gradcheck.h"
 #include "support/op_test.h"
 #include "tutti/core/error.h"
+#include "tutti/ops/activation.h"
 #include "tutti/ops/arithmetic.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/reduce.h"
@@ -13,12 +15,59 @@ using namespace tutti_test;
 using nn::TransformerBlock;
 
 TEST_CASE("FeedForward: Linear, GELU, Linear") {
-  for (Gelu form : {Gelu::erf, Gelu::tanh}) {
-    nn::FeedForward f({.embed_dim = 6, .hidden = 10, .gelu = form});
+  for (auto form : {nn::Activation::gelu, nn::Activation::gelu_tanh, nn::Activation::relu, nn::Activation::silu}) {
+    nn::FeedForward f({.embed_dim = 6, .hidden = 10, .activation = form});
     const Tensor x = random_tensor({4, 6}, DType::float32, 1);
-    check_identical(f(x).detach(), f.down(gelu(f.up(x), form)).detach());
+    check_identical(f(x).detach(), f.down(nn::activate(f.up(x), form)).detach());
     CHECK(f.parameter_count() == 6 * 10 + 10 + 10 * 6 + 6);
   }
+}
+
+TEST_CASE("FeedForward: with a gate, and without biases") {
+  nn::FeedForward f({.embed_dim = 6, .hidden = 10, .activation = nn::Activation::silu, .gated = true, .bias = false});
+  const Tensor x = random_tensor({4, 6}, DType::float32, 1);
+  check_identical(f(x).detach(), f.down(silu((*f.gate)(x)) * f.up(x)).detach());
+  CHECK(f.parameter_count() == 3 * 6 * 10);
+  f.to(DType::float64);
+  CHECK(gradcheck_module(f, [&](const std::vector<Tensor>& in) { return f(in[0]); },
+                         {random_tensor({3, 6}, DType::float64, 1)}));
+}
+
+TEST_CASE("Norm: is LayerNorm or RMSNorm, with their parameters' names") {
+  const Tensor x = random_tensor({4, 6}, DType::float32, 1);
+  nn::Norm layer({.width = 6, .eps = 1e-3}), rms({.width = 6, .kind = nn::NormKind::rms, .eps = 1e-3});
+  check_identical(layer(x).detach(), nn::LayerNorm({.width = 6, .eps = 1e-3})(x).detach());
+  check_identical(rms(x).detach(), nn::RMSNorm({.width = 6, .eps = 1e-3})(x).detach());
+  CHECK(layer.parameter_count() == 12);
+  CHECK(rms.state_dict().count("weight") == 1);
+  CHECK(rms.parameter_count() == 6);
+  CHECK(nn::Norm({.width = 6, .bias = false}).parameter_count() == 6);
+  CHECK(nn::LayerNorm({.width = 6, .bias = false}).parameter_count() == 6);
+  REQUIRE_THROWS_WITH(rms(ones({2, 5})), "RMSNorm: input [2, 5] does not end in width 6");
+  REQUIRE_THROWS_WITH(nn::Norm({.kind = nn::NormKind::rms}), "RMSNorm: width is 0; it must be at least 1");
+  REQUIRE_THROWS_WITH(nn::Norm({.width = 2, .eps = -1}), "LayerNorm: eps is -1; it must be finite and not negative");
+}
+
+TEST_CASE("TransformerBlock: what pretrained models need of it") {
+  nn::TransformerEncoder llama(
+      {.block = {
+           .embed_dim = 8,
+           .attention = nn::standard({.num_heads = 4, .bias = false, .num_kv_heads = 2, .rotary = nn::RotaryOptions{}}),
+           .hidden = 12,
+           .activation = nn::Activation::silu,
+           .gated = true,
+           .bias = false,
+           .norm = nn::NormKind::rms,
+           .norm_eps = 1e-6}});
+  std::vector<std::string> names;
+  for (const auto& [name, t] : llama.named_parameters()) names.push_back(name);
+  CHECK(names == std::vector<std::string>{"blocks.0.norm1.weight", "blocks.0.attention.qkv.weight",
+                                          "blocks.0.attention.out.weight", "blocks.0.norm2.weight",
+                                          "blocks.0.ffn.gate.weight", "blocks.0.ffn.up.weight",
+                                          "blocks.0.ffn.down.weight", "norm.weight"});
+  llama.to(DType::float64);
+  CHECK(gradcheck_module(llama, [&](const std::vector<Tensor>& in) { return llama(in[0], {.causal = true}); },
+                         {random_tensor({1, 3, 8}, DType::float64, 1)}));
 }
 
 TEST_CASE("TransformerBlock: both orders of norm and branch, either attention") {
