@@ -30,7 +30,7 @@ TEST_CASE("parts by positions and slices, and their gradients, behind every layo
                         }});
 }
 
-TEST_CASE("what x[{..}] gives is what slice and select give, in the same memory") {
+TEST_CASE("indexing gives what slice and select give, in the same memory") {
   const Tensor x = reshape(arange(24), {2, 3, 4});
   check_identical(x[1], select(x, 0, 1));
   check_identical(x[{1, 2}], select(select(x, 0, 1), 0, 2));

@@ -82,7 +82,7 @@ TEST_CASE("sort equals a stable sort, and so do its gradient and argsort") {
       }
 }
 
-TEST_CASE("sort: NaN counts as the largest; second derivatives; scalars") {
+TEST_CASE("sort: NaN counts as the largest, second derivatives, scalars") {
   const Tensor x = Tensor::from({2, NAN, -INFINITY, 1, NAN, INFINITY}, {6});
   CHECK(argsort(x).to_vector<double>() == Values{2, 3, 0, 5, 1, 4});
   CHECK(argsort(x, 0, true).to_vector<double>() == Values{1, 4, 5, 0, 3, 2});
