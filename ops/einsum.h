@@ -13,7 +13,7 @@ namespace tutti {
 /// that both have), so that dtypes are as there: floating. Not supported: "..." and a letter twice in one operand.
 /// ValueError says what is wrong with an equation, ShapeError which sizes differ.
 Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b);
-/// Of one operand: axes in another order, and summed over ("ij->j").
+/// Of one operand: axes in another order, and summed over ("ij->j"); where none is, a view.
 Tensor einsum(std::string_view equation, const Tensor& x);
 
 }  // namespace tutti

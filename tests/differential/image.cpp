@@ -90,7 +90,7 @@ Plains pooled(S s, P in) {
 // Equations of two operands of two or three axes, and of one.
 const char* const equations[] = {"ij,jk->ik", "ij,kj->ki",  "ij,ij->j", "ij,ij->",
                                  "ij,jk->k",  "ij,jk->ijk", "ij,kl->jl"};
-const char* const of_one[] = {"ij->ji", "ij->j", "ij->"};
+const char* const of_one[] = {"ij->j", "ij->i", "ij->"};  // (where nothing is summed over: permute)
 bool products(Draw& draw, Step& step) {
   const int a = draw.real([](const Plain& p) { return p.rank() == 2 && p.size() <= 64; });
   if (draw[a].rank() != 2 || draw[a].size() > 64) return false;

@@ -1,12 +1,14 @@
 #include "tutti/nn/conv.h"
 
+#include <cmath>
+
 #include "support/catch.h"
 #include "support/module_gradcheck.h"
 #include "support/op_test.h"
 #include "tutti/core/error.h"
 #include "tutti/ops/conv.h"
 #include "tutti/ops/create.h"
-#include "tutti/ops/reduce.h"
+#include "tutti/ops/extrema.h"
 #include "tutti/ops/unary.h"
 
 using namespace tutti;
