@@ -65,7 +65,7 @@ TEST_CASE("a part's gradient has a gradient, and parts add up in the whole's") {
   CHECK(w.grad().to_vector<double>() == Values{0, 1, 4, 0, 0, 0});
 }
 
-TEST_CASE("malformed: indexing") {
+TEST_CASE("malformed: parts by position") {
   check_malformed({
       {[](const Given& g) { g.x[2]; }, "IndexError", "index: position 2 is out of range for axis 0 of shape [2, 3]"},
       {[](const Given& g) {
