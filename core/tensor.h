@@ -11,6 +11,7 @@
 #include "tutti/core/dims.h"
 #include "tutti/core/dtype.h"
 #include "tutti/core/storage.h"
+#include "tutti/core/tensor_index.h"
 
 #pragma GCC visibility push(default)
 namespace tutti {
@@ -37,6 +38,12 @@ struct TensorImpl {
 class Tensor {
  public:
   Tensor() = default;  ///< undefined: no value at all
+  // A result is no place to assign to: `x[0] = y` would only change a handle (copy_(x[0], y) writes x).
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
+  ~Tensor() = default;
 
   /// A contiguous tensor with these values in row-major order, on the default device unless said otherwise. ShapeError
   /// if the counts differ. `Tensor::from({1, 2, 3, 4}, {2, 2})` is float32. ValueError on a number that is not a value
@@ -86,6 +93,12 @@ class Tensor {
   /// All elements in row-major order, converted to T (any element type; integers truncate and saturate, NaN gives 0).
   template <class T>
   std::vector<T> to_vector() const;
+
+  /// A part as a view that carries gradients, by position, Slice or ellipsis for each axis from the first on; axes that
+  /// are not named are kept: x[{0, Slice{1, 3}}] and x[0], as NumPy's x[0, 1:3] and x[0]. Defined in ops/. IndexError
+  /// for a position out of range, too many indices or two ellipses, ValueError unless steps are positive.
+  Tensor operator[](std::initializer_list<TensorIndex> index) const;
+  Tensor operator[](const TensorIndex& index) const { return (*this)[std::initializer_list<TensorIndex>{index}]; }
 
   // The gradient graph: defined in autograd/.
   bool requires_grad() const { return get().node != nullptr; }

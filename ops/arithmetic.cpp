@@ -4,6 +4,7 @@
 #include "tutti/backends/contract/arithmetic.h"
 #include "tutti/backends/contract/make_view.h"
 #include "tutti/core/error.h"
+#include "tutti/ops/copy.h"
 #include "tutti/ops/unary.h"
 
 namespace tutti {
@@ -125,6 +126,47 @@ Tensor extremum(const char* name, Arithmetic op, const Tensor& a, const Tensor& 
 
 Tensor maximum(const Tensor& a, const Tensor& b) { return extremum("maximum", Arithmetic::maximum, a, b); }
 Tensor minimum(const Tensor& a, const Tensor& b) { return extremum("minimum", Arithmetic::minimum, a, b); }
+
+namespace {
+
+void write(const char* name, Arithmetic op, const Tensor& a, const Tensor& b) {
+  if (!(broadcast(name, a, b) == a.shape()))
+    throw ShapeError(message(name, ": b of shape ", b.shape(), " does not fit into a of shape ", a.shape()));
+  check_arithmetic(name, a);
+  if (grad_mode() && b.requires_grad())
+    throw AutogradError(message(name,
+                                ": b requires a gradient, which is lost in an in-place change; detach() it, use "
+                                "no_grad or an out-of-place operation"));
+  const Output y = in_place(name, a);
+  const no_grad off;
+  const bool shared = a.impl()->storage == b.impl()->storage;  // the two may overlap
+  kernel::arithmetic::on(y.device())(op, elements(y, a, shared ? clone(b) : b));
+}
+
+void write(const char* name, Arithmetic op, const Tensor& a, Number b) {
+  check_defined(name, "a", a);
+  check_arithmetic(name, a);
+  check_number(name, b, a.dtype());
+  const Output y = in_place(name, a);
+  kernel::arithmetic_scalar::on(y.device())(op, elements(y, a), b, /*number_first=*/false);
+}
+
+}  // namespace
+
+void add_(const Tensor& a, const Tensor& b) { write("add_", Arithmetic::add, a, b); }
+void sub_(const Tensor& a, const Tensor& b) { write("sub_", Arithmetic::sub, a, b); }
+void mul_(const Tensor& a, const Tensor& b) { write("mul_", Arithmetic::mul, a, b); }
+void div_(const Tensor& a, const Tensor& b) {
+  check_floating("div_", a, "a");
+  write("div_", Arithmetic::div, a, b);
+}
+void add_(const Tensor& a, Number b) { write("add_", Arithmetic::add, a, b); }
+void sub_(const Tensor& a, Number b) { write("sub_", Arithmetic::sub, a, b); }
+void mul_(const Tensor& a, Number b) { write("mul_", Arithmetic::mul, a, b); }
+void div_(const Tensor& a, Number b) {
+  check_floating("div_", a, "a");
+  write("div_", Arithmetic::div, a, b);
+}
 
 void accumulate(const Output& a, const Tensor& b) {
   const Tensor self = Access::tensor(Access::handle(a));

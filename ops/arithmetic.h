@@ -28,6 +28,18 @@ Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor pow(const Tensor& x, double exponent);
 Tensor pow(const Tensor& x, const Tensor& exponent);
 
+/// In place, as copy_: a = a + b written into a's memory, where every view of it sees it; b is broadcast to a's shape.
+/// Not recorded, so that outside no_grad it is an AutogradError if one of the two requires a gradient (write a = a + b
+/// there). Errors as above, and ShapeError if b is larger than a.
+void add_(const Tensor& a, const Tensor& b);
+void sub_(const Tensor& a, const Tensor& b);
+void mul_(const Tensor& a, const Tensor& b);
+void div_(const Tensor& a, const Tensor& b);
+void add_(const Tensor& a, Number b);
+void sub_(const Tensor& a, Number b);
+void mul_(const Tensor& a, Number b);
+void div_(const Tensor& a, Number b);
+
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
@@ -40,6 +52,14 @@ inline Tensor operator+(Number a, const Tensor& b) { return add(b, a); }
 inline Tensor operator-(Number a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(Number a, const Tensor& b) { return mul(b, a); }
 inline Tensor operator/(Number a, const Tensor& b) { return div(a, b); }
+inline void operator+=(const Tensor& a, const Tensor& b) { add_(a, b); }
+inline void operator-=(const Tensor& a, const Tensor& b) { sub_(a, b); }
+inline void operator*=(const Tensor& a, const Tensor& b) { mul_(a, b); }
+inline void operator/=(const Tensor& a, const Tensor& b) { div_(a, b); }
+inline void operator+=(const Tensor& a, Number b) { add_(a, b); }
+inline void operator-=(const Tensor& a, Number b) { sub_(a, b); }
+inline void operator*=(const Tensor& a, Number b) { mul_(a, b); }
+inline void operator/=(const Tensor& a, Number b) { div_(a, b); }
 
 }  // namespace tutti
 #pragma GCC visibility pop

@@ -1,9 +1,12 @@
 #include "tutti/ops/extrema.h"
 
 #include "tutti/autograd/with_grad.h"
+#include "tutti/backends/contract/copy.h"
 #include "tutti/backends/contract/extrema.h"
 #include "tutti/backends/contract/make_lines.h"
 #include "tutti/core/error.h"
+#include "tutti/ops/arithmetic.h"
+#include "tutti/ops/detail/reversed.h"
 #include "tutti/ops/index.h"
 #include "tutti/ops/shape.h"
 
@@ -104,6 +107,40 @@ ValuesIndices topk(const Tensor& x, int64_t k, int64_t axis, bool largest) {
     return Grads{scatter(dy, s.constant(0), dim, width)};
   });
   return {y, indices};
+}
+
+namespace {
+
+/// A contiguous copy with the order along the axis reversed.
+Output turned(const Output& x, int dim) {
+  const Output y = output(x.shape(), x.dtype(), x.device());
+  kernel::copy::on(x.device())(elements(y, detail::reversed(no_gradient(x), 1u << dim)));
+  return y;
+}
+
+}  // namespace
+
+ValuesIndices sort(const Tensor& x, int64_t axis, bool descending) {
+  check_defined("sort", "x", x);
+  const int dim = normalize_dim("sort", axis, x);
+  const int64_t width = x.rank() ? x.shape()[dim] : 1;
+  Output values = output_like(x), at = output(x.shape(), DType::int64, x.device());
+  // Ascending is descending read backwards, of the line read backwards: then equal ones keep their order.
+  const Tensor line = descending ? x.detach() : detail::reversed(x, 1u << dim);
+  kernel::topk::on(x.device())(lines(dim, line), values.data(), at.data<int64_t>(), width, inner_of(x.shape(), dim),
+                               /*largest=*/true);
+  if (!descending) values = turned(values, dim), at = turned(at, dim);
+  const Tensor indices = descending ? no_gradient(at) : sub(Number(width - 1), no_gradient(at));
+  const Tensor y = with_grad("sort", values, {x}, {indices}, [dim, width](Saved& s, const Tensor& dy) {
+    return Grads{scatter(dy, s.constant(0), dim, width)};
+  });
+  return {y, indices};
+}
+
+Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
+  check_defined("argsort", "x", x);
+  normalize_dim("argsort", axis, x);
+  return sort(x.detach(), axis, descending).indices;
 }
 
 }  // namespace tutti

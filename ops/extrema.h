@@ -6,7 +6,7 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// What max, min and topk find, and where.
+/// What max, min, topk and sort find, and where.
 struct ValuesIndices {
   Tensor values;   ///< differentiable
   Tensor indices;  ///< int64
@@ -25,6 +25,11 @@ Tensor argmin(const Tensor& x, int64_t axis, bool keepdim = false);
 /// The k largest (or smallest) along an axis, sorted; equal ones in order of position. IndexError unless 0 <= k <=
 /// size.
 ValuesIndices topk(const Tensor& x, int64_t k, int64_t axis = -1, bool largest = true);
+/// All elements along an axis in ascending (descending) order, and where they were; equal ones in order of position. A
+/// NaN counts as the largest, as in PyTorch.
+ValuesIndices sort(const Tensor& x, int64_t axis = -1, bool descending = false);
+/// The indices of sort(x, axis, descending).
+Tensor argsort(const Tensor& x, int64_t axis = -1, bool descending = false);
 
 }  // namespace tutti
 #pragma GCC visibility pop

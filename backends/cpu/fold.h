@@ -37,7 +37,7 @@ struct Inner {  // all axes but the innermost
     --outer.n;
     --outer_strides.n;
   }
-  TUTTI_INLINE int64_t offset(int64_t i) const { return outer.n ? row_offset(outer, outer_strides, i) : 0; }
+  TUTTI_INLINE int64_t offset(int64_t i) const { return outer.n ? offset_of_row(outer, outer_strides, i) : 0; }
 };
 
 /// at(0) .. at(7), combined in a tree. Spelled out: a loop over an array would go through memory.
@@ -48,12 +48,8 @@ TUTTI_INLINE auto tree8(const Op& op, const At& at) {
 }
 
 template <class Op, class C>
-TUTTI_INLINE double fold_lanes(const Op& op, batch<C> v) {
-  alignas(64) C x[lanes<C>];
-  v.store_aligned(x);
-  for (int64_t half = lanes<C> / 2; half > 0; half /= 2)
-    for (int64_t i = 0; i < half; ++i) x[i] = op.combine(x[i], x[i + half]);
-  return static_cast<double>(x[0]);
+TUTTI_INLINE double fold_lanes(const Op& op, const batch<C>& v) {
+  return static_cast<double>(combine_lanes(v, [&](const auto& x, const auto& y) { return op.combine(x, y); }));
 }
 
 /// n elements `stride` apart, folded.
@@ -72,10 +68,14 @@ double fold_segment(const Op& op, const T* p, int64_t stride, int64_t n, C a, C 
       }
       total = op.combine(total, fold_lanes(op, run));
     }
-    if (i + lanes<C> <= n) {
-      batch<C> run(static_cast<C>(op.identity));
+    if (i < n) {
+      const batch<C> none(static_cast<C>(op.identity));
+      batch<C> run = none;
       for (; i + lanes<C> <= n; i += lanes<C>) run = op.combine(run, op.map(vload(p + i), va, vb));
-      total = op.combine(total, fold_lanes(op, run));
+      if (i < n)
+        run =
+            op.combine(run, xsimd::select(first_lanes<C>(n - i), op.map(load_strided(p + i, 1, n - i), va, vb), none));
+      return op.combine(total, fold_lanes(op, run));
     }
   }
   for (; i < n; ++i) total = op.combine(total, static_cast<double>(op.map(load1(p + i * stride), a, b)));
@@ -88,7 +88,7 @@ void fold_rows(const Fold& x, const Op& op, const compute_t<T>* a, const compute
   using C = compute_t<T>;
   const Inner inner(x.folded, x.folded_strides);
   const auto range = [&](int64_t r, int64_t begin, int64_t end) {
-    const T* base = static_cast<const T*>(x.data) + row_offset(x.kept, x.kept_strides, r);
+    const T* base = static_cast<const T*>(x.data) + offset_of_row(x.kept, x.kept_strides, r);
     const C pa = a ? a[r] : C(0), pb = b ? b[r] : C(0);
     if (inner.outer.n == 0) return fold_segment(op, base + begin * inner.stride, inner.stride, end - begin, pa, pb);
     double total = op.identity;
@@ -183,7 +183,7 @@ void fold_columns(const Fold& x, const Op& op, const compute_t<T>* a, const comp
       for (int64_t i = first; i < last; i += fold_run) {
         const T* rows[fold_run];
         const int64_t count = last - i < fold_run ? last - i : fold_run;
-        for (int64_t k = 0; k < count; ++k) rows[k] = base + row_offset(x.folded, x.folded_strides, i + k);
+        for (int64_t k = 0; k < count; ++k) rows[k] = base + offset_of_row(x.folded, x.folded_strides, i + k);
         fold_tile(op, rows, count, kept.stride, n, a ? a + r : nullptr, b ? b + r : nullptr, tile);
         for (int64_t k = 0; k < n; ++k) sums[k] = op.combine(sums[k], static_cast<double>(tile[k]));
       }
@@ -203,6 +203,34 @@ void fold_columns(const Fold& x, const Op& op, const compute_t<T>* a, const comp
   });
 }
 
+/// Fewer neighbouring results than a vector has lanes, and nothing between the rows: as many rows as there are lanes,
+/// side by side, are one row of whole vectors.
+template <class T, class Op, class Finish>
+void fold_side_by_side(const Fold& x, const Op& op, const compute_t<T>* a, const compute_t<T>* b,
+                       const Finish& finish) {
+  using C = compute_t<T>;
+  constexpr int64_t L = lanes<C>;
+  const int64_t cols = x.results, wide = L * cols;
+  C wide_a[L * L], wide_b[L * L];
+  double sums[L * L];
+  for (int64_t j = 0; j < wide; ++j) {
+    wide_a[j] = a ? a[j % cols] : C(0);
+    wide_b[j] = b ? b[j % cols] : C(0);
+  }
+  Fold y = x;
+  y.results = y.kept[0] = y.folded_strides[0] = wide;
+  y.count = y.folded[0] = x.count / L;
+  fold_columns<T>(y, op, a ? wide_a : nullptr, b ? wide_b : nullptr, [&](int64_t r, double s) { sums[r] = s; });
+  const T* const rest = static_cast<const T*>(x.data) + y.count * wide;
+  for (int64_t j = 0; j < cols; ++j) {
+    double total = sums[j];
+    for (int64_t k = 1; k < L; ++k) total = op.combine(total, sums[k * cols + j]);
+    for (int64_t k = 0; k < x.count % L; ++k)
+      total = op.combine(total, static_cast<double>(op.map(load1(rest + k * cols + j), wide_a[j], wide_b[j])));
+    finish(j, total);
+  }
+}
+
 /// finish(result, folded value) for every result; a and b (may be null) hold a number per result.
 template <class T, class Op, class Finish>
 TUTTI_INLINE void fold_all(const Fold& x, const Op& op, const compute_t<T>* a, const compute_t<T>* b,
@@ -210,7 +238,10 @@ TUTTI_INLINE void fold_all(const Fold& x, const Op& op, const compute_t<T>* a, c
   if (x.results == 0) return;
   const int64_t along = x.folded.n ? x.folded_strides[x.folded.n - 1] : 1;
   const int64_t across = x.kept.n ? x.kept_strides[x.kept.n - 1] : 0;
-  if (x.kept.n > 0 && (across == 1 || along > across) && x.count > 1)
+  if (x.kept.n == 1 && across == 1 && x.folded.n == 1 && along == x.results && x.results < lanes<compute_t<T>> &&
+      x.count >= lanes<compute_t<T>>)
+    fold_side_by_side<T>(x, op, a, b, finish);
+  else if (x.kept.n > 0 && (across == 1 || (along > across && x.count > 1)))
     fold_columns<T>(x, op, a, b, finish);
   else
     fold_rows<T>(x, op, a, b, finish);

@@ -35,8 +35,8 @@ TUTTI_INLINE void for_lines(const Lines<N>& x, const One& one, const Block& bloc
     parallel_for(x.count, 1 + lines_work / x.width, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         Line<T, N> l{{}, nullptr, i, 1, {}, 0};
-        for (int k = 0; k < N; ++k) l.in[k] = static_cast<const T*>(x.in[k]) + row_offset(x.outer, x.in_outer[k], i);
-        if (x.out) l.out = static_cast<T*>(x.out) + row_offset(x.outer, x.out_outer, i);
+        for (int k = 0; k < N; ++k) l.in[k] = static_cast<const T*>(x.in[k]) + offset_of_row(x.outer, x.in_outer[k], i);
+        if (x.out) l.out = static_cast<T*>(x.out) + offset_of_row(x.outer, x.out_outer, i);
         one(l);
       }
     });

@@ -10,6 +10,7 @@ randn          the same
 randint        the same
 bernoulli      the same
 randperm       the same
+multinomial    tests/ops/multinomial_test.cpp
 '
 failed=0
 for name in $(sed -nE 's/^(inline )?(Tensor|ValuesIndices|std::vector<Tensor>|void) ([a-z_0-9]+)\(.*/\3/p' ops/*.h | sort -u); do

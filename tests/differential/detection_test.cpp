@@ -11,9 +11,11 @@ using namespace tutti;
 
 namespace {
 
-/// The first program in which the operation, done this way instead, is found to be wrong, made small.
+/// The first program in which the operation, done this way instead, is found to be wrong, made small. One where it is
+/// only just beyond what rounding may do cannot be made small, as with fewer steps the noise is another: then the next.
 Program found(const std::string& name, Tensors (*wrong)(const Library&, const Step&, const Tensors&)) {
   static std::map<const Operation*, Operation> kept;
+  Program small;
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     Program program = random_program(seed, 20, false);
     bool there = false;
@@ -26,9 +28,12 @@ Program found(const std::string& name, Tensors (*wrong)(const Library&, const St
       there = true;
     }
     if (!there) continue;
-    if (const auto failure = check(program)) return shrunk(program, *failure);
+    const auto failure = check(program);
+    if (!failure) continue;
+    small = shrunk(program, *failure);
+    if (small.steps.size() <= 2) break;
   }
-  return {};
+  return small;
 }
 void check_found(const std::string& name, Tensors (*wrong)(const Library&, const Step&, const Tensors&)) {
   const Program program = found(name, wrong);

@@ -20,7 +20,8 @@ std::vector<const Operation*> operations() {
   static const std::vector<Operation> all = [] {
     std::vector<Operation> table;
     for (const auto& family : {unary_operations, arithmetic_operations, compare_operations, shape_operations,
-                               copy_operations, reduce_operations, extrema_operations, index_operations,
+                               copy_operations, reduce_operations, extrema_operations, order_operations,
+                               in_place_operations, image_operations, index_operations,
                                product_operations, row_operations, loss_operations, attention_operations})
       for (const Operation& o : family()) table.push_back(o);
     return table;

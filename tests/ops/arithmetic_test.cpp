@@ -11,6 +11,7 @@
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
 #include "tutti/core/parallel.h"
+#include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
 #include "tutti/ops/reduce.h"
 #include "tutti/ops/shape.h"
@@ -191,6 +192,21 @@ TEST_CASE("arithmetic: errors name the operation and the operands") {
   REQUIRE_THROWS_WITH(sub(a, Tensor()), "sub: b is undefined");
   const Tensor flags = zeros({2}, {.dtype = DType::boolean});
   REQUIRE_THROWS_WITH(flags + flags, "add: bool tensors have no arithmetic; convert with to(x, dtype)");
+}
+
+TEST_CASE("arithmetic: a short row beside many has the values that it has when written out") {
+  for (const DType t : {DType::float32, DType::float64, DType::bfloat16, DType::int32})
+    for (int64_t width : {3, 7, 16, 31, 33, 127, 128}) {
+      INFO(name_of(t) << ", " << width << " columns");
+      const int64_t rows = t == DType::float32 ? 70000 / width : 1200 / width;  // several pieces, several chunks
+      const Tensor x = to(mul(random_tensor({rows, width}, DType::float32, 1), 9), t);
+      for (const Dims& shape : {Dims{width}, Dims{1, width}, Dims{1, 1}, Dims{rows, 1}}) {
+        const Tensor b = to(mul(random_tensor(shape, DType::float32, 2), 9), t);
+        const Tensor whole = contiguous(expand(b, x.shape()));
+        check_identical(sub(x, b), sub(x, whole));
+        check_identical(sub(b, x), sub(whole, x));
+      }
+    }
 }
 
 TEST_CASE("arithmetic: the gradient of a broadcast operand is summed to its shape") {

@@ -98,6 +98,29 @@ TEST_CASE("var, stddev, norm over any axes equal a plain loop, and so do their g
         [p](const Tensor& x, const Dims& a, bool k) { return norm(x, p, a, k); }, p_norm(p));
 }
 
+TEST_CASE("reductions of few columns and of short rows equal a plain loop") {
+  // Rows side by side fill whole vectors, with some left over; rows end in the middle of a vector, or are one element.
+  const std::vector<Dims> shapes = {{53, 3}, {35, 7}, {17, 15}, {5, 33}, {40, 1}, {3, 16}};
+  test_axes(
+      "sum", "sum", shapes, [](const Tensor& x, const Dims& a, bool k) { return sum(x, a, k); }, total);
+  test_axes(
+      "norm inf", "norm", {{35, 7}, {5, 33}},
+      [](const Tensor& x, const Dims& a, bool k) { return norm(x, INFINITY, a, k); }, p_norm(INFINITY));
+  test_axes(
+      "var", "variance", {{35, 7}, {19, 33}}, [](const Tensor& x, const Dims& a, bool k) { return var(x, a, 1, k); },
+      variance);
+  for (const DType t : {DType::float32, DType::float64}) {
+    const Tensor x = full({39, 7}, 3, {.dtype = t});
+    const double far = t == DType::float32 ? 0x1p127 : 0x1p1023;
+    const Tensor huge = full({39, 7}, far, {.dtype = t});  // whose mean is finite though its sum is not
+    CHECK(sum(huge, {0}).to_vector<double>() == Values(7, INFINITY));
+    CHECK(mean(huge, {0}).to_vector<double>() == Values(7, huge.at({0, 0})));
+    CHECK(mean(huge, {1}).to_vector<double>() == Values(39, huge.at({0, 0})));
+    CHECK(var(x, {0}).to_vector<double>() == Values(7, 0));
+    CHECK(var(x, {1}).to_vector<double>() == Values(39, 0));
+  }
+}
+
 TEST_CASE("the gradient of the largest norm goes to the largest elements, evenly") {
   const Tensor x = Tensor::from({3, -4, 4, 1}, {4}).requires_grad_();
   norm(x, INFINITY).backward();

@@ -10,6 +10,7 @@ constexpr int64_t piece_size = 32768;               // elements per parallel pie
 constexpr int64_t chunk_size = 512;                 // elements per buffer: a few of these stay in the first-level cache
 constexpr int64_t tile_rows = 16, tile_cols = 128;  // a row of 4-byte elements along the tile's rows is one cache line
 constexpr int64_t narrow = 16;                      // below, runs of the innermost axis are gathered into chunks
+constexpr int64_t narrow_repeated = 128;  // the same where an input repeats its run, and the others have no gaps
 constexpr int inputs = Operands::max - 1;
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -153,48 +154,68 @@ struct Walker {
     });
   }
 
-  /// Narrow runs: chunks of the whole space, gathered from and scattered to runs.
-  void gathered() const {
-    bool dense[Operands::max];
+  /// Whether the elements lie one after the other, in the order of the iteration space.
+  bool dense(int k) const {
+    int64_t step = size;
+    for (int i = last; i >= 0; step *= o.shape[i], --i)
+      if (o.strides[k][i] != step) return false;
+    return is_native(k);
+  }
+  /// Whether every run of the innermost axis is the same one, as a bias is.
+  bool repeated(int k) const {
+    for (int i = 0; i < last; ++i)
+      if (o.strides[k][i] != 0) return false;
+    return k > 0;
+  }
+  /// Whether chunks of many runs cost nothing but the copies of what is repeated.
+  bool only_repeats() const {
+    bool any = false;
     for (int k = 0; k < o.count; ++k) {
-      dense[k] = is_native(k);
-      int64_t step = size;
-      for (int i = last; dense[k] && i >= 0; --i) {
-        dense[k] = o.strides[k][i] == step;
-        step *= o.shape[i];
-      }
+      if (dense(k)) continue;
+      if (!repeated(k)) return false;
+      any = true;
     }
-    parallel_for(o.shape.product(), piece_size, [&](int64_t begin, int64_t end) {
+    return any;
+  }
+
+  /// Narrow runs: chunks of many, gathered from and scattered to runs, or copied once where all are the same.
+  void gathered() const {
+    enum class Source : uint8_t { dense, repeated, runs } source[Operands::max];
+    bool gather = false;
+    for (int k = 0; k < o.count; ++k) {
+      source[k] = dense(k) ? Source::dense : repeated(k) ? Source::repeated : Source::runs;
+      gather |= k > 0 && source[k] == Source::runs;
+    }
+    const int64_t chunk = chunk_size / width * width;
+    parallel_for(o.shape.product(), piece_size / width * width, [&](int64_t begin, int64_t end) {
       alignas(64) T buffer[Operands::max][chunk_size];
       int64_t step[inputs];
       for (int k = 0; k < inputs; ++k) step[k] = 1;
-      for (; begin < end; begin += chunk_size) {
-        const int64_t n = least(chunk_size, end - begin);
+      for (int k = 1; k < o.count; ++k)
+        for (int64_t i = 0; source[k] == Source::repeated && i < least(chunk, end - begin); i += width)
+          pack(buffer[k] + i, o.data[k], o.dtype[k], inner(k), width);
+      for (; begin < end; begin += chunk) {
+        const int64_t n = least(chunk, end - begin);
         const T* in[inputs];
         for (int k = 1; k < o.count; ++k)
-          in[k - 1] = dense[k] ? reinterpret_cast<const T*>(o.data[k]) + begin : buffer[k];
-        T* out = dense[0] ? reinterpret_cast<T*>(o.data[0]) + begin : buffer[0];
-        Cursor c(o, begin);
-        for (int64_t i = 0; i < n;) {
-          const int64_t m = least(width - c.index[last], n - i);
-          for (int k = 1; k < o.count; ++k)
-            if (!dense[k]) pack(buffer[k] + i, c.at[k], o.dtype[k], inner(k), m);
-          i += m;
-          c.advance(m);
+          in[k - 1] = source[k] == Source::dense ? reinterpret_cast<const T*>(o.data[k]) + begin : buffer[k];
+        const bool direct = source[0] == Source::dense;
+        T* out = direct ? reinterpret_cast<T*>(o.data[0]) + begin : buffer[0];
+        if (gather) {
+          Cursor c(o, begin);
+          for (int64_t i = 0; i < n; i += width, c.advance(width))
+            for (int k = 1; k < o.count; ++k)
+              if (source[k] == Source::runs) pack(buffer[k] + i, c.at[k], o.dtype[k], inner(k), width);
         }
         if (stretch)
           stretch(f, out, in, step, n);
-        else if (dense[0] || dense[1])
+        else if (direct)
           pack(out, reinterpret_cast<const char*>(in[0]), native, size, n);
-        const T* result = stretch || dense[0] ? out : in[0];
-        if (dense[0]) continue;
-        Cursor d(o, begin);
-        for (int64_t i = 0; i < n;) {
-          const int64_t m = least(width - d.index[last], n - i);
-          unpack(d.at[0], o.dtype[0], inner(0), result + i, m);
-          i += m;
-          d.advance(m);
-        }
+        if (direct) continue;
+        const T* result = stretch ? out : in[0];
+        Cursor c(o, begin);
+        for (int64_t i = 0; i < n; i += width, c.advance(width))
+          unpack(c.at[0], o.dtype[0], inner(0), result + i, width);
       }
     });
   }
@@ -284,7 +305,7 @@ void walk_typed(Operands& o, Stretch<T> stretch, const void* f) {
   w.last = o.shape.n - 1;
   w.width = o.shape[w.last];
   w.classify();
-  if (w.last > 0 && w.width < narrow) return w.gathered();
+  if (w.last > 0 && (w.width < narrow || (w.width < narrow_repeated && w.only_repeats()))) return w.gathered();
   if (const int axis = w.buffered ? w.transposed_axis() : -1; axis >= 0) return w.tiles(axis);
   w.rows();
 }

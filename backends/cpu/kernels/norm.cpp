@@ -60,7 +60,7 @@ void norm::run<Here>(const Fold& x, double p) {
   for_float(x.dtype, [&]<class T>(T) {
     using C = compute_t<T>;
     const auto put = [&](int64_t r, double v) {
-      store_double(static_cast<T*>(x.out) + row_offset(x.kept, x.out_strides, r), v);
+      store_double(static_cast<T*>(x.out) + offset_of_row(x.kept, x.out_strides, r), v);
     };
     if (__builtin_isinf(p)) return fold_all<T>(x, Largest{}, nullptr, nullptr, put);
     // Nearly always the powers themselves are in range: one pass. Else scaled, which is exact too.

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t run_length = 64;    // batches that are summed in the elements' own precision
 constexpr int64_t most_blocks = 128;  // of lines, each with its own sums for dweight and dbias
 
-/// sum of f(i, batch) over n neighbours; f sees 0 in the lanes beyond n and gives 0 for them.
+/// sum of what f(batch, sum) adds to a sum over n neighbours.
 template <class T, class F, class C = compute_t<T>>
 TUTTI_INLINE double sum_over(const T* x, int64_t n, const F& f) {
   double total = 0;
@@ -29,12 +29,9 @@ TUTTI_INLINE double sum_over(const T* x, int64_t n, const F& f) {
     for (; i < end; i += lanes<C>) s0 = f(vload(x + i), s0);
     total += static_cast<double>(sum_lanes((s0 + s1) + (s2 + s3)));
   }
-  for (int64_t i = full; i < n; ++i) {
-    alignas(64) C lane[lanes<C>];
-    f(batch<C>(load1(x + i)), batch<C>(C(0))).store_aligned(lane);
-    total += static_cast<double>(lane[0]);
-  }
-  return total;
+  if (full == n) return total;
+  const batch<C> zero(C(0)), rest = f(load_strided(x + full, 1, n - full), zero);
+  return total + static_cast<double>(sum_lanes(xsimd::select(first_lanes<C>(n - full), rest, zero)));
 }
 
 /// A power of two that brings the line's largest |x| near 1; 1 if that is 0 or not finite.
@@ -160,8 +157,8 @@ void normalize_forward::run<Here>(const Lines<1>& x, const void* weight, const v
   for_float(x.dtype, [&]<class T>(T) {
     parallel_for(x.count, 1 + lines_work / (x.width + 1), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        forward_line(static_cast<const T*>(x.in[0]) + row_offset(x.outer, x.in_outer[0], i),
-                     static_cast<T*>(x.out) + row_offset(x.outer, x.out_outer, i), x.width,
+        forward_line(static_cast<const T*>(x.in[0]) + offset_of_row(x.outer, x.in_outer[0], i),
+                     static_cast<T*>(x.out) + offset_of_row(x.outer, x.out_outer, i), x.width,
                      static_cast<const T*>(weight), static_cast<const T*>(bias),
                      static_cast<compute_t<T>*>(statistics) + 2 * i, eps, center, known);
     });
@@ -182,15 +179,15 @@ void normalize_backward::run<Here>(const Lines<2>& x, const void* weight, const 
     const Buffer<double> parts(sums ? blocks * 2 * x.width : 0);
     const auto lines = [&](int64_t begin, int64_t end, C* dw, C* db) {
       for (int64_t i = begin; i < end; ++i) {
-        const T* row = static_cast<const T*>(x.in[0]) + row_offset(x.outer, x.in_outer[0], i);
+        const T* row = static_cast<const T*>(x.in[0]) + offset_of_row(x.outer, x.in_outer[0], i);
         const C* s = static_cast<const C*>(statistics) + 2 * i;
         const BackwardLine<T> l{row,
-                                static_cast<const T*>(x.in[1]) + row_offset(x.outer, x.in_outer[1], i),
+                                static_cast<const T*>(x.in[1]) + offset_of_row(x.outer, x.in_outer[1], i),
                                 static_cast<const T*>(weight),
                                 batch<C>(center ? load1(row) : C(0)),
                                 batch<C>(s[0]),
                                 batch<C>(s[1])};
-        T* dx = x.out ? static_cast<T*>(x.out) + row_offset(x.outer, x.out_outer, i) : nullptr;
+        T* dx = x.out ? static_cast<T*>(x.out) + offset_of_row(x.outer, x.out_outer, i) : nullptr;
         if (!(s[1] < 0)) {
           backward_line(l, dx, x.width, center, dw, db);
           continue;

@@ -43,7 +43,7 @@ constexpr double infinite = __builtin_inf();
 template <class T, class F>
 TUTTI_INLINE void for_elements(const Fold& x, int64_t r, const F& f) {
   const Inner inner(x.folded, x.folded_strides);
-  const T* base = static_cast<const T*>(x.data) + row_offset(x.kept, x.kept_strides, r);
+  const T* base = static_cast<const T*>(x.data) + offset_of_row(x.kept, x.kept_strides, r);
   for (int64_t i = 0; i < x.count; i += inner.size) {
     const T* p = base + inner.offset(i / inner.size);
     for (int64_t k = 0; k < inner.size; ++k)
@@ -116,7 +116,7 @@ template <class T>
 void sum_floats(const Fold& x, double divisor) {
   fold_all<T>(x, Values{}, nullptr, nullptr, [&](int64_t r, double s) {
     const double y = divisor == 0 ? __builtin_nan("") : s - s == 0 ? s / divisor : far_sum<T>(x, r, s, divisor);
-    store_double(static_cast<T*>(x.out) + row_offset(x.kept, x.out_strides, r), y);
+    store_double(static_cast<T*>(x.out) + offset_of_row(x.kept, x.out_strides, r), y);
   });
 }
 
@@ -126,13 +126,13 @@ void sum_integers(const Fold& x, double divisor) {
   const Inner inner(x.folded, x.folded_strides);
   parallel_for(x.results, 1 + fold_piece / (x.count + 1), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      const T* base = static_cast<const T*>(x.data) + row_offset(x.kept, x.kept_strides, r);
+      const T* base = static_cast<const T*>(x.data) + offset_of_row(x.kept, x.kept_strides, r);
       uint64_t total = 0;  // wraps around on overflow
       for (int64_t i = 0; i < x.count; i += inner.size) {
         const T* p = base + inner.offset(i / inner.size);
         for (int64_t k = 0; k < inner.size; ++k) total += static_cast<uint64_t>(p[k * inner.stride]);
       }
-      const int64_t at = row_offset(x.kept, x.out_strides, r), value = static_cast<int64_t>(total);
+      const int64_t at = offset_of_row(x.kept, x.out_strides, r), value = static_cast<int64_t>(total);
       if (x.out_dtype == DType::int64)
         static_cast<int64_t*>(x.out)[at] = value;
       else
@@ -161,13 +161,13 @@ void variance::run<Here>(const Fold& x, double divisor, bool root) {
     const Buffer<C> first(x.results), mean(x.results);
     parallel_for(x.count > 0 ? x.results : 0, 4096, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r)
-        first.data()[r] = load1(static_cast<const T*>(x.data) + row_offset(x.kept, x.kept_strides, r));
+        first.data()[r] = load1(static_cast<const T*>(x.data) + offset_of_row(x.kept, x.kept_strides, r));
     });
     const double n = static_cast<double>(x.count);
     fold_all<T>(x, Shifted{}, first.data(), nullptr,
                 [&](int64_t r, double s) { mean.data()[r] = static_cast<C>(s / n); });
     const auto put = [&](int64_t r, double v) {
-      store_double(static_cast<T*>(x.out) + row_offset(x.kept, x.out_strides, r), v);
+      store_double(static_cast<T*>(x.out) + offset_of_row(x.kept, x.out_strides, r), v);
     };
     const Buffer<bool> small(x.results);
     bool any_small = false;
