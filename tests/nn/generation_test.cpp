@@ -84,7 +84,7 @@ TEST_CASE("sample: greedy at temperature 0, the first of equals, and nothing is 
   CHECK(default_generator().position() == before);
 }
 
-TEST_CASE("sample: a seed repeats its tokens; dtypes and layouts agree") {
+TEST_CASE("sample: a seed repeats its tokens, dtypes and layouts agree") {
   const Tensor logits = to(random_tensor({6, 40}, DType::float32, 1, -4, 4), DType::bfloat16);
   const SampleOptions o{.temperature = 0.8, .top_k = 20, .top_p = 0.9};
   const auto draw = [&](const Tensor& x, uint64_t seed) {

@@ -7,7 +7,10 @@
 #include "tutti/nn/transformer.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/create.h"
+#include "tutti/ops/extrema.h"
+#include "tutti/ops/index.h"
 #include "tutti/ops/join.h"
+#include "tutti/ops/linear.h"
 #include "tutti/ops/shape.h"
 
 using namespace tutti;
@@ -146,6 +149,22 @@ TEST_CASE("TransformerEncoder: caches for all blocks, either order, either atten
       check_close(in_parts(model.blocks[0], x, one, {6, 1}), Array(model.blocks[0](x, {.causal = true})), 1e-5);
       check_identical(model.blocks[1](x, caches[2] = KVCache(7)), model.blocks[1](x, {.causal = true}));
     }
+}
+
+TEST_CASE("KVCache: the same tokens are written with it and without it") {
+  const no_grad off;
+  nn::TransformerEncoder model(
+      {.block = {.embed_dim = 16, .attention = nn::standard({.num_heads = 2, .rotary = {{}}})}, .layers = 2});
+  const Tensor table = random_tensor({11, 16}, DType::float32, 12);  // embeddings, and the head's weight
+  const auto likeliest = [&table](const Tensor& y) { return argmax(linear(select(y, 1, -1), table), -1); };  // [B]
+  std::vector<KVCache> caches(2, KVCache(14));
+  Tensor with = Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3}, DType::int64), without = with, next = with;
+  for (int i = 0; i < 12; ++i) {
+    next = unsqueeze(likeliest(model(embedding(next, table), caches)), 1);
+    with = cat({with, next}, 1);
+    without = cat({without, unsqueeze(likeliest(model(embedding(without, table), {.causal = true})), 1)}, 1);
+  }
+  check_identical(with, without);
 }
 
 TEST_CASE("KVCache: what does not fit says so, and changes nothing") {
