@@ -178,13 +178,18 @@ class Callable : public Module {
   }
 };
 
-/// The same for forward(x, options), so that a call can name options in braces: `layer(x, {.causal = true})`.
+/// The same for forward(x, options), so that a call can name options in braces: `layer(x, {.causal = true})`; and for
+/// forward(x, cache, options), where there is one.
 template <class Self, class Options>
 class CallableWith : public Callable<Self> {
  public:
   using Callable<Self>::operator();
   Tensor operator()(const Tensor& x, const Options& options) {
     return this->scope([&] { return static_cast<Self&>(*this).forward(x, options); }, x, options);
+  }
+  template <class Cache>
+  Tensor operator()(const Tensor& x, Cache& cache, const Options& options) {
+    return this->scope([&] { return static_cast<Self&>(*this).forward(x, cache, options); }, x, cache, options);
   }
 };
 

@@ -61,9 +61,10 @@ void TransformerBlock::children(Visitor& visit) {
   visit("dropout", dropout);
 }
 
-Tensor TransformerBlock::forward(const Tensor& x, const AttentionOptions& options) {
+template <class Attend>
+Tensor TransformerBlock::body(const Tensor& x, const Attend& attend_by) {
   const auto attend = [&](const Tensor& y) {
-    return std::visit([&](auto& layer) { return dropout(layer(y, options)); }, attention);
+    return std::visit([&](auto& layer) { return dropout(attend_by(layer, y)); }, attention);
   };
   if (options_.norm_first) {
     const Tensor y = add(x, attend(norm1(x)));
@@ -71,6 +72,14 @@ Tensor TransformerBlock::forward(const Tensor& x, const AttentionOptions& option
   }
   const Tensor y = norm1(add(x, attend(x)));
   return norm2(add(y, dropout(ffn(y))));
+}
+
+Tensor TransformerBlock::forward(const Tensor& x, const AttentionOptions& options) {
+  return body(x, [&](auto& layer, const Tensor& y) { return layer(y, options); });
+}
+
+Tensor TransformerBlock::forward(const Tensor& x, KVCache& cache, const AttentionOptions& options) {
+  return body(x, [&](auto& layer, const Tensor& y) { return layer(y, cache, options); });
 }
 
 TransformerEncoder::TransformerEncoder(TransformerEncoderOptions o) {
@@ -88,6 +97,18 @@ void TransformerEncoder::children(Visitor& visit) {
 Tensor TransformerEncoder::forward(const Tensor& x, const AttentionOptions& options) {
   Tensor y = x;
   for (TransformerBlock& block : blocks) y = block(y, options);
+  return norm ? (*norm)(y) : y;
+}
+
+Tensor TransformerEncoder::forward(const Tensor& x, std::vector<KVCache>& caches, const AttentionOptions& options) {
+  if (caches.size() != blocks.size())
+    throw ValueError(message("TransformerEncoder: ", caches.size(), " caches for ", blocks.size(), " blocks"));
+  for (const KVCache& cache : caches)
+    if (cache.tokens() != caches[0].tokens())
+      throw ValueError(message("TransformerEncoder: the caches of its blocks hold ", caches[0].tokens(), " and ",
+                               cache.tokens(), " tokens; clear() them"));
+  Tensor y = x;
+  for (size_t i = 0; i < blocks.size(); ++i) y = blocks[i](y, caches[i], options);
   return norm ? (*norm)(y) : y;
 }
 

@@ -35,6 +35,8 @@ class TransformerBlock : public CallableWith<TransformerBlock, AttentionOptions>
   void children(Visitor& visit) override;
   /// x [B, T, C] to the same shape; options: mask, causal, window, layout.
   Tensor forward(const Tensor& x, const AttentionOptions& options = {});
+  /// x's tokens come after those in the cache, as in the attention layer.
+  Tensor forward(const Tensor& x, KVCache& cache, const AttentionOptions& options = {});
   Norm norm1, norm2;
   std::variant<MultiHeadAttention, GroupedMultiHeadAttention> attention;
   FeedForward ffn;
@@ -42,6 +44,8 @@ class TransformerBlock : public CallableWith<TransformerBlock, AttentionOptions>
   const TransformerBlockOptions& options() const { return options_; }
 
  private:
+  template <class Attend>
+  Tensor body(const Tensor& x, const Attend& attend);
   TransformerBlockOptions options_;
 };
 
@@ -57,6 +61,9 @@ class TransformerEncoder : public CallableWith<TransformerEncoder, AttentionOpti
   explicit TransformerEncoder(TransformerEncoderOptions options);
   void children(Visitor& visit) override;
   Tensor forward(const Tensor& x, const AttentionOptions& options = {});
+  /// The same with a cache for each block, made by `std::vector<nn::KVCache> caches(blocks.size(), nn::KVCache(256))`.
+  /// ValueError if there are more or fewer, or if they do not hold equally many tokens.
+  Tensor forward(const Tensor& x, std::vector<KVCache>& caches, const AttentionOptions& options = {});
   std::vector<TransformerBlock> blocks;
   std::optional<Norm> norm;
 };

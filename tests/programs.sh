@@ -12,7 +12,7 @@ refuse() { # refuse TEXT COMMAND..: the command must fail with that text
   expect "$text" "$output"
 }
 
-for program in grouped_vs_standard train_digits tutti-bench; do
+for program in grouped_vs_standard train_digits char_gpt tutti-bench; do
   expect "--help" "$("$bin/$program" --help)"
 done
 
@@ -81,6 +81,20 @@ refuse "cannot create a file in $folder/none/: No such file or directory" "$bin/
 refuse "is a directory, not a regular file; nothing is written" "$bin/train_digits" --save "$folder"
 refuse "is a character device, not a regular file; nothing is written" "$bin/train_digits" --save /dev/null
 refuse "cannot create a file in $folder/none/: No such file or directory" "$bin/grouped_vs_standard" --json "$folder/none/table.json"
+
+# A text without choices is learned by heart, and gone on from any of its places.
+for i in $(seq 40); do printf 'one two three four five. '; done >"$folder/text"
+text=$("$bin/char_gpt" "$folder/text" --steps 40 --length 40 --temperature 0 --prompt "two thr")
+expect "--- after 40 steps" "$text"
+[ "$(tail -n 1 <<<"$text")" = "two three four five. one two three four five. o" ] || fail "char_gpt: $text"
+short=("$bin/char_gpt" "$folder/text" --steps 1 --length 30)
+[ "$("${short[@]}" --threads 1 --seed 5 | tail -n 1)" = "$("${short[@]}" --seed 5 | tail -n 1)" ] || fail "char_gpt: a seed gives two texts"
+[ "$("${short[@]}" --seed 6 | tail -n 1)" != "$("${short[@]}" --seed 5 | tail -n 1)" ] || fail "char_gpt: two seeds give one text"
+refuse "--prompt: not all of it is in the text" "$bin/char_gpt" "$folder/text" --prompt "Two"
+refuse "short.csv: only 6 characters; over 64 are needed" "$bin/char_gpt" "$folder/short.csv"
+refuse "text is required" "$bin/char_gpt"
+refuse "--steps: '0': expected a number above 0" "$bin/char_gpt" "$folder/text" --steps 0
+refuse "--top-p: Value 2 not in range" "$bin/char_gpt" "$folder/text" --top-p 2
 
 for kind in standard looped grouped; do
   answer=$(printf 'run 2\nquit\n' | "$bin/tutti-bench" step --kind $kind --batch 2 --tokens 5 --dim 16 --layers 1)

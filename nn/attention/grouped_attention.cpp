@@ -55,6 +55,18 @@ void warn_if_long(int64_t tokens, GroupExchange exchange, const AttentionOptions
                     "sparsity, or a window or layout in the call, makes it grow with what is visited"));
 }
 
+/// What needs all tokens at once, or keys and values in another form.
+void check_cacheable(const Options& o) {
+  const Sparsity pattern = o.sparsity.pattern;
+  const char* reason = !o.dynamic.candidates.empty()                ? "dynamic.candidates"
+                       : o.exchange == GroupExchange::talking_heads ? "exchange = talking_heads"
+                       : o.exchange == GroupExchange::cascade       ? "exchange = cascade"
+                       : pattern == Sparsity::dense                 ? nullptr
+                       : pattern == Sparsity::sliding_window        ? nullptr
+                                                                    : "sparsity by blocks";
+  if (reason) throw ValueError(message(layer, ": a KVCache does not go with ", reason));
+}
+
 /// The tokens that the gate of dynamic groups may read, bool [B or 1, T]; undefined: all. It takes one mean for each
 /// sample, so what it may not see must be the same for every query and head.
 Tensor tokens_for_gate(const Tensor& x, int64_t heads, const AttentionOptions& call) {
@@ -222,9 +234,21 @@ Tensor GroupedMultiHeadAttention::context(const Tensor& x, const AttentionOption
 }
 
 Tensor GroupedMultiHeadAttention::forward(const Tensor& x, const AttentionOptions& options) {
-  Tensor result = context(x, options);
-  if (group_dropout) result = (*group_dropout)(result);
-  return project_out(mix_groups(result));
+  return finish(context(x, options));
+}
+
+Tensor GroupedMultiHeadAttention::forward(const Tensor& x, KVCache& cache, const AttentionOptions& options) {
+  check_self_attention(layer, x, options_.embed_dim, options);
+  check_cacheable(options_);
+  QueryKeyValue qkv = project(x, options);
+  normalize(qkv);
+  scale_queries(qkv);
+  return finish(cached_attention(layer, cache, weight, std::move(qkv), score_scale(), training() ? options_.dropout : 0,
+                                 with_sparsity(layer, options_.sparsity, x.size(-2), x.device(), options)));
+}
+
+Tensor GroupedMultiHeadAttention::finish(const Tensor& context) {
+  return project_out(mix_groups(group_dropout ? (*group_dropout)(context) : context));
 }
 
 }  // namespace tutti::nn

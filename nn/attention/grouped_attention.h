@@ -8,6 +8,7 @@
 #include "tutti/nn/attention/grouped_layer_norm.h"
 #include "tutti/nn/attention/grouped_options.h"
 #include "tutti/nn/attention/inter_group.h"
+#include "tutti/nn/attention/kv_cache.h"
 #include "tutti/nn/attention/self_attention.h"
 #include "tutti/nn/attention/talking_heads.h"
 #include "tutti/nn/linear.h"
@@ -32,6 +33,10 @@ class GroupedMultiHeadAttention : public CallableWith<GroupedMultiHeadAttention,
   /// article does (neither a window nor a layout nor the option sparsity), and of talking heads over as many, which
   /// store [B, H, T, T] whatever is hidden.
   Tensor forward(const Tensor& x, const AttentionOptions& options = {});
+  /// x's tokens come after those in the cache, which they see, and join them there. Always causal. A mask is broadcast
+  /// to [B, H, T, tokens in the cache + T]; no layout. Errors of KVCache::append; ValueError with dynamic.candidates,
+  /// with the exchanges talking_heads and cascade, and with patterns of blocks as sparsity.
+  Tensor forward(const Tensor& x, KVCache& cache, const AttentionOptions& options = {});
   /// Its first part: the heads' results side by side, [B, T, E] (or [T, E]), before group dropout, exchange of results
   /// and output projection. `seen` receives q (not yet times a learned scale), k and v, as they meet: one entry, or
   /// with cascade one for each group.
@@ -62,6 +67,7 @@ class GroupedMultiHeadAttention : public CallableWith<GroupedMultiHeadAttention,
   void scale_queries(QueryKeyValue& x, int64_t group = all_groups) const;
   Tensor attend(const QueryKeyValue& x, const AttentionOptions& call);
   Tensor attend_in_cascade(const Tensor& x, const AttentionOptions& call, std::vector<QueryKeyValue>* seen);
+  Tensor finish(const Tensor& context);
   Tensor mix_groups(const Tensor& context);
   Tensor project_out(const Tensor& context);
   GroupedMultiHeadAttentionOptions options_;

@@ -66,8 +66,19 @@ QueryKeyValue MultiHeadAttention::project(const Tensor& x, int64_t first) const 
 
 Tensor MultiHeadAttention::forward(const Tensor& x, const AttentionOptions& options) {
   check_self_attention("MultiHeadAttention", x, options_.embed_dim, options);
-  const double scale = 1 / std::sqrt(static_cast<double>(options_.embed_dim / options_.num_heads));
-  return out(self_attention(project(x), scale, training() ? options_.dropout : 0, options));
+  return out(self_attention(project(x), scale(), dropout(), options));
 }
+
+Tensor MultiHeadAttention::forward(const Tensor& x, KVCache& cache, const AttentionOptions& options) {
+  check_self_attention("MultiHeadAttention", x, options_.embed_dim, options);
+  return out(cached_attention("MultiHeadAttention", cache, qkv.weight, project(x, cache.tokens()), scale(), dropout(),
+                              options));
+}
+
+double MultiHeadAttention::scale() const {
+  return 1 / std::sqrt(static_cast<double>(options_.embed_dim / options_.num_heads));
+}
+
+double MultiHeadAttention::dropout() const { return training() ? options_.dropout : 0; }
 
 }  // namespace tutti::nn

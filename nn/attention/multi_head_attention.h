@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 
+#include "tutti/nn/attention/kv_cache.h"
 #include "tutti/nn/attention/rotary.h"
 #include "tutti/nn/attention/self_attention.h"
 #include "tutti/nn/linear.h"
@@ -28,12 +29,17 @@ class MultiHeadAttention : public CallableWith<MultiHeadAttention, AttentionOpti
   /// x [B, T, C] (or [T, C]) to the same shape. options: mask, causal, window, layout; dropout and scale are
   /// the layer's.
   Tensor forward(const Tensor& x, const AttentionOptions& options = {});
+  /// x's tokens come after those in the cache, which they see, and join them there. Always causal. A mask is broadcast
+  /// to [B, H, T, tokens in the cache + T]; no layout. Errors of KVCache::append.
+  Tensor forward(const Tensor& x, KVCache& cache, const AttentionOptions& options = {});
   /// q, k and v of x, whose first token is at position `first` (which only rotary positions need).
   QueryKeyValue project(const Tensor& x, int64_t first = 0) const;
   const MultiHeadAttentionOptions& options() const { return options_; }
   Linear qkv, out;
 
  private:
+  double scale() const;    // of the scores
+  double dropout() const;  // of this call
   MultiHeadAttentionOptions options_;
 };
 
