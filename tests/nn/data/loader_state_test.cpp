@@ -89,7 +89,7 @@ TEST_CASE("loader state: a loop that was left is over") {
   CHECK(loader.state_dict().at("epoch").item() == 7);
 }
 
-TEST_CASE("loader state: amid an epoch the rest must be the same; between two anything goes") {
+TEST_CASE("loader state: amid an epoch the rest must be the same, between two anything goes") {
   const auto d = numbers(8), longer = numbers(9);
   data::Loader loader(d, {.batch_size = 2, .seed = 1});
   State amid;
