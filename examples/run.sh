@@ -47,7 +47,7 @@ install_missing "${tools[@]}" $(packages_of cmake examples) dataset-fashion-mnis
 
 # The tests are nothing to this script: AUTO leaves them to a person who works in this folder, and needs nothing for them.
 configure_and_build release build -DTUTTI_BUILD_EXAMPLES=ON -DTUTTI_BUILD_TESTS=AUTO \
-  --target grouped_vs_standard train_digits char_gpt tutti-bench custom_op
+  --target grouped_vs_standard train_digits resume char_gpt tutti-bench custom_op
 case $what in
   headline) exec build/bin/grouped_vs_standard "$@" ;;
   claims)

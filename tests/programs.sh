@@ -12,7 +12,7 @@ refuse() { # refuse TEXT COMMAND..: the command must fail with that text
   expect "$text" "$output"
 }
 
-for program in grouped_vs_standard train_digits char_gpt tutti-bench; do
+for program in grouped_vs_standard train_digits resume char_gpt tutti-bench; do
   expect "--help" "$("$bin/$program" --help)"
 done
 
@@ -95,6 +95,23 @@ refuse "short.csv: only 6 characters; over 64 are needed" "$bin/char_gpt" "$fold
 refuse "text is required" "$bin/char_gpt"
 refuse "--steps: '0': expected a number above 0" "$bin/char_gpt" "$folder/text" --steps 0
 refuse "--top-p: Value 2 not in range" "$bin/char_gpt" "$folder/text" --top-p 2
+# Killed twice, it goes on to the same bits as a run that was never stopped.
+resume=("$bin/resume" --steps 3000 --every 20)
+expect "from step 0" "$("${resume[@]}" --folder "$folder/straight" --save "$folder/straight.safetensors")"
+for least in 1 1200; do  # once a checkpoint of so many steps is there
+  "${resume[@]}" --folder "$folder/killed" >/dev/null & program=$!
+  until ls "$folder/killed" 2>/dev/null | sed -n 's/^step-\([0-9]*\)\.safetensors$/\1/p' | awk -v n=$least '$1 >= n { f = 1 } END { exit !f }'; do
+    kill -0 $program 2>/dev/null || break
+    sleep 0.01
+  done
+  kill -KILL $program 2>/dev/null || true
+  wait $program 2>/dev/null || true
+done
+expect "on from step" "$("${resume[@]}" --folder "$folder/killed" --save "$folder/killed.safetensors")"
+cmp "$folder/straight.safetensors" "$folder/killed.safetensors" || fail "a run that was killed ends in other bits"
+expect "on from step 3000" "$("${resume[@]}" --folder "$folder/killed")"
+refuse "amid an epoch" "$bin/resume" --steps 3100 --seed 1 --folder "$folder/killed"
+refuse "--every: '0': expected a number above 0" "$bin/resume" --every 0
 
 for kind in standard looped grouped; do
   answer=$(printf 'run 2\nquit\n' | "$bin/tutti-bench" step --kind $kind --batch 2 --tokens 5 --dim 16 --layers 1)

@@ -6,16 +6,20 @@
 #include <numeric>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "tutti/autograd/with_grad.h"
 #include "tutti/core/error.h"
 #include "tutti/core/parallel.h"
 #include "tutti/core/transfer.h"
+#include "tutti/nn/detail/named_state.h"
 #include "tutti/ops/copy.h"
 #include "tutti/ops/random.h"
 #include "tutti/ops/shape.h"
 
 namespace tutti::data {
+
+using nn::detail::number;
 
 namespace {
 
@@ -46,7 +50,9 @@ struct Prepared {
 struct Loader::Impl {
   const Dataset& dataset;
   const LoaderOptions options;
-  int64_t epoch = 0, pass = 0;
+  int64_t epoch = 0, current = 0;  // of the next pass, and of the one under way
+  int64_t skip = 0;                // batches of the next pass that were handed out already, in another run
+  std::weak_ptr<const int> pass;   // held by the iterator of the pass under way
 
   // The pass under way.
   std::vector<int64_t> order;
@@ -89,11 +95,11 @@ struct Loader::Impl {
 
   void start() {
     finish();
-    const auto number = static_cast<uint64_t>(epoch++);
-    ++pass;
+    current = epoch++;
+    const auto number = static_cast<uint64_t>(current);
     const int64_t n = dataset.size();
     total = batches(n);
-    next = expected = 0;
+    next = expected = std::exchange(skip, 0);
     key = {options.seed ^ 0x5DEECE66D1CE4E5B, number << 32};  // apart from the shuffle's
     if (options.shuffle) {
       Generator generator(options.seed);
@@ -103,13 +109,13 @@ struct Loader::Impl {
       order.resize(static_cast<size_t>(n));
       std::iota(order.begin(), order.end(), int64_t{0});
     }
-    if (options.prefetch > 0 && total > 0) worker = std::thread([this] { serve(); });
+    if (options.prefetch > 0 && next < total) worker = std::thread([this, first = next] { serve(first); });
   }
 
   /// The background thread: keeps `prefetch` batches ready, until the last or the first error.
-  void serve() {
+  void serve(int64_t first) {
     const SerialScope alone;
-    for (int64_t number = 0; number < total; ++number) {
+    for (int64_t number = first; number < total; ++number) {
       {
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return stop || static_cast<int64_t>(ready.size()) < options.prefetch; });
@@ -183,13 +189,44 @@ int64_t Loader::epoch() const { return impl_->epoch; }
 void Loader::set_epoch(int64_t epoch) {
   if (epoch < 0) throw ValueError(message("Loader: epoch ", epoch, " is negative"));
   impl_->epoch = epoch;
+  impl_->skip = 0;
+}
+
+std::map<std::string, Tensor> Loader::state_dict() const {
+  const bool amid = !impl_->pass.expired();
+  return {{"epoch", number(amid ? impl_->current : impl_->epoch)},
+          {"batch", number(amid ? impl_->expected : impl_->skip)},
+          {"samples", number(impl_->dataset.size())},
+          {"seed", number(static_cast<int64_t>(impl_->options.seed))},
+          {"batch_size", number(impl_->options.batch_size)},
+          {"shuffle", number(int64_t{impl_->options.shuffle})},
+          {"drop_last", number(int64_t{impl_->options.drop_last})}};
+}
+
+void Loader::load_state_dict(const std::map<std::string, Tensor>& state) {
+  nn::detail::StateReader reader("Loader: load_state_dict", state);
+  const int64_t epoch = reader.integer("epoch"), batch = reader.integer("batch");
+  if (epoch < 0 || batch < 0) reader.fail(message("batch ", batch, " of epoch ", epoch, " is none"));
+  const auto own = state_dict();
+  for (const char* name : {"samples", "seed", "batch_size", "shuffle", "drop_last"}) {
+    const int64_t now = own.at(name).to_vector<int64_t>()[0], then = reader.integer(name);
+    if (batch > 0 && now != then)
+      reader.fail(message("amid an epoch, of which ", batch, " batches were seen, ", name, " was ", then,
+                          " and is now ", now, ": the rest of it would be others"));
+  }
+  reader.end();
+  impl_->finish();
+  impl_->pass.reset();
+  impl_->epoch = epoch;
+  impl_->skip = batch;
 }
 
 Loader::Iterator Loader::begin() & {
   impl_->start();
   Iterator it;
   it.impl_ = impl_.get();
-  it.pass_ = impl_->pass;
+  it.pass_ = std::make_shared<const int>();
+  impl_->pass = it.pass_;
   return ++it;
 }
 Loader::Iterator Loader::end() & { return {}; }
@@ -198,13 +235,13 @@ Batch& Loader::Iterator::operator*() { return batch_; }
 
 Loader::Iterator& Loader::Iterator::operator++() {
   if (!impl_) return *this;
-  if (pass_ != impl_->pass)
+  if (pass_ != impl_->pass.lock())
     throw ValueError("Loader: this iterator's epoch is over, since another begin() started the next");
   auto batch = impl_->take();
   if (batch)
     batch_ = std::move(*batch);
   else
-    impl_ = nullptr;
+    impl_ = nullptr, pass_ = nullptr;
   return *this;
 }
 

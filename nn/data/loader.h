@@ -1,7 +1,9 @@
 // Loader: a dataset in batches, shuffled, transformed, and prepared in the background.
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "tutti/nn/data/dataset.h"
 #include "tutti/nn/data/transforms.h"
@@ -39,6 +41,13 @@ class Loader {
   int64_t size() const;           ///< batches in an epoch
   int64_t epoch() const;          ///< of the next begin(): 0 at first
   void set_epoch(int64_t epoch);  ///< to repeat one, or to continue a run
+  /// Where another run goes on: in the loop the epoch under way and how many of its batches were handed out, else the
+  /// next epoch; with what the order depends on.
+  std::map<std::string, Tensor> state_dict() const;
+  /// The next begin() goes on from there: with the rest of an epoch, perhaps none, the same batches as ever.
+  /// ValueError, and nothing has changed, if something is missing or unexpected, or if it is amid an epoch and the data
+  /// set's size, the seed or an option that orders the batches is another now.
+  void load_state_dict(const std::map<std::string, Tensor>& state);
 
  private:
   struct Impl;
@@ -53,8 +62,8 @@ class Loader::Iterator {
 
  private:
   friend class Loader;
-  Impl* impl_ = nullptr;  // null: the end
-  int64_t pass_ = 0;      // which begin() it came from
+  Impl* impl_ = nullptr;             // null: the end
+  std::shared_ptr<const int> pass_;  // of its begin(); alone in holding it
   Batch batch_;
 };
 

@@ -67,6 +67,15 @@ void Adam::step() {
     });
 }
 
+Optimizer::Memory Adam::memory() { return {.counts = {{"steps", &steps_}}}; }
+
+Optimizer::Memory Adam::memory_of(size_t group, size_t number) {
+  state_.resize(groups_.size());
+  state_[group].resize(groups_[group].parameters.size());
+  State& s = state_[group][number];
+  return {.averages = {{"exp_avg", &s.mean}, {"exp_avg_sq", &s.square}}, .counts = {{"step", &s.steps}}};
+}
+
 void Adam::advance(SlotList& slots, const Places& places) {
   ++steps_;
   for (const auto& [i, k] : places) ++state_[i][k].steps;

@@ -25,6 +25,8 @@ class Adam : public Optimizer {
 
  protected:
   Adam(const char* name, std::vector<ParameterGroup> groups, AdamOptions options, bool decoupled);
+  Memory memory() override;
+  Memory memory_of(size_t group, size_t number) override;
 
  private:
   using Places = std::vector<std::pair<size_t, size_t>>;  // group and number in it

@@ -1,7 +1,10 @@
 // What optimizers share: parameter groups, and one step over all of them.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tutti/core/tensor.h"
@@ -34,7 +37,26 @@ class Optimizer {
   /// (with rates of their own) or removed from the end.
   std::vector<ParameterGroup>& groups() { return groups_; }
 
+  /// What the next step depends on beside weights and options, under PyTorch's names: "0.lr" and "0.weight_decay" of
+  /// group 0; of its parameter 3, once it had a step, "0.3.exp_avg", "0.3.exp_avg_sq" and "0.3.step" (Adam, AdamW) or
+  /// "0.3.momentum_buffer" (SGD with momentum). Averages share storage with the optimizer (save or clone them).
+  std::map<std::string, Tensor> state_dict();
+  /// Goes on from there, converted to the parameters' devices and dtypes, in place where there is something already.
+  /// ValueError that names what is missing, unexpected or of another shape; then nothing has changed.
+  void load_state_dict(const std::map<std::string, Tensor>& state);
+
  protected:
+  /// What is remembered from step to step: by name, and where.
+  struct Memory {
+    std::vector<std::pair<const char*, Tensor*>>
+        averages{};  ///< of the parameter's shape; undefined before its first step
+    std::vector<std::pair<const char*, int64_t*>> counts{};
+  };
+  /// For state_dict: of the optimizer as a whole (counts only).
+  virtual Memory memory() { return {}; }
+  /// For state_dict: of parameter `number` of `group`, with room made for it.
+  virtual Memory memory_of(size_t /*group*/, size_t /*number*/) { return {}; }
+
   /// ValueError on an empty list, a tensor that is an operation's result, is not floating or has strides, or one that
   /// appears twice; on a negative rate or decay.
   Optimizer(const char* name, std::vector<ParameterGroup> groups, double lr, double weight_decay);

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "tutti/core/error.h"
+#include "tutti/nn/detail/named_state.h"
 
 namespace tutti::optim {
 namespace {
@@ -16,6 +17,11 @@ void check_steps(const char* schedule, const char* option, int64_t value, int64_
 /// From 1 at share 0 to floor at share 1.
 double half_cosine(double share, double floor) {
   return floor + (1 - floor) * (1 + std::cos(std::numbers::pi * share)) / 2;
+}
+
+/// Says whether it is still the group that was seen.
+const void* first_of(const ParameterGroup& group) {
+  return group.parameters.empty() ? nullptr : group.parameters[0].impl();
 }
 
 }  // namespace
@@ -78,6 +84,31 @@ void Scheduler::step() {
   apply();
 }
 
+std::map<std::string, Tensor> Scheduler::state_dict() const {
+  return {{"step", nn::detail::number(step_)},
+          {"factor", nn::detail::number(factor_)},
+          {"base_lrs", nn::detail::numbers(base_)},
+          {"last_lrs", nn::detail::numbers(last_)}};
+}
+
+void Scheduler::load_state_dict(const std::map<std::string, Tensor>& state) {
+  nn::detail::StateReader reader("Scheduler: load_state_dict", state);
+  const int64_t step = reader.integer("step");
+  const double factor = reader.real("factor");
+  std::vector<double> base = reader.reals("base_lrs"), last = reader.reals("last_lrs");
+  reader.end();
+  const auto& groups = optimizer_.groups();
+  if (base.size() != groups.size() || last.size() != groups.size())
+    reader.fail(message("the optimizer has ", groups.size(), " groups, the state has rates of ", base.size(), " and ",
+                        last.size()));
+  step_ = step;
+  factor_ = factor;
+  base_ = std::move(base);
+  last_ = std::move(last);
+  members_.clear();
+  for (const ParameterGroup& group : groups) members_.push_back(first_of(group));
+}
+
 /// Notices what happened to the groups since the last time; on an error nothing has changed.
 void Scheduler::follow() {
   const auto& groups = optimizer_.groups();
@@ -85,7 +116,7 @@ void Scheduler::follow() {
   base.resize(groups.size());
   std::vector<const void*> members(groups.size());
   for (size_t i = 0; i < groups.size(); ++i) {
-    members[i] = groups[i].parameters.empty() ? nullptr : groups[i].parameters[0].impl();
+    members[i] = first_of(groups[i]);
     const double lr = groups[i].lr;
     if (i >= members_.size() || members[i] != members_[i])
       base[i] = lr;

@@ -1,6 +1,8 @@
 // Learning-rate schedules: a factor for every step, applied to the groups' initial rates.
 #pragma once
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "tutti/nn/optim/optimizer.h"
@@ -38,6 +40,11 @@ class Scheduler {
   double factor() const { return factor_; }
   /// One for each group that was seen; what is written here counts from the next step().
   std::vector<double>& base_lrs() { return base_; }
+  /// Its step, factor, base rates and the rates that it gave last (not the schedule, nor the optimizer's own state).
+  std::map<std::string, Tensor> state_dict() const;
+  /// Goes on from there; the optimizer's rates stay as they are (its own state has them). ValueError, and nothing has
+  /// changed, if something is missing or unexpected, or the optimizer has another number of groups.
+  void load_state_dict(const std::map<std::string, Tensor>& state);
 
  private:
   void follow();

@@ -57,6 +57,13 @@ void SGD::step() {
     });
 }
 
+Optimizer::Memory SGD::memory_of(size_t group, size_t number) {
+  if (options_.momentum == 0) return {};
+  velocity_.resize(groups_.size());
+  velocity_[group].resize(groups_[group].parameters.size());
+  return {.averages = {{"momentum_buffer", &velocity_[group][number]}}};
+}
+
 void SGD::set_rates(SlotList& slots, const Places& places) const {
   for (size_t i = 0; i < slots.size(); ++i) {
     const auto& [group, number] = places[i];

@@ -20,6 +20,9 @@ class SGD : public Optimizer {
   explicit SGD(std::vector<ParameterGroup> groups, SGDOptions options = {});
   void step() override;
 
+ protected:
+  Memory memory_of(size_t group, size_t number) override;
+
  private:
   using Places = std::vector<std::pair<size_t, size_t>>;  // group and number in it
   void set_rates(SlotList& slots, const Places& places) const;
