@@ -11,7 +11,7 @@ cat >"$scratch/CMakeLists.txt" <<CMAKE
 cmake_minimum_required(VERSION 3.25)
 project(user LANGUAGES CXX)
 add_subdirectory($source tutti)
-foreach(name tutti_tests custom_op train_digits char_gpt)
+foreach(name tutti_tests custom_op train_digits resume char_gpt)
   if(TARGET \${name})
     message(FATAL_ERROR "the library made the target \${name}")
   endif()
