@@ -57,8 +57,8 @@ KVCache::View KVCache::append(const char* layer, const Tensor& weight, const Ten
   const Dims shape{2, k.size(0), k.size(1), max_tokens_, k.size(3)};
   if (!memory_.defined() || memory_.shape() != shape || memory_.tensor().dtype() != k.dtype() ||
       memory_.tensor().device() != k.device()) {
-    memory_ = Buffer();  // before the new one is taken
-    memory_ = Buffer(empty(shape, {k.dtype(), k.device()}));
+    memory_ = Buffer();                                       // before the new one is taken
+    memory_ = Buffer(zeros(shape, {k.dtype(), k.device()}));  // for a copy reads all of it
   }
   const int64_t end = tokens_ + k.size(2);
   View all{slice(select(memory_, 0, 0), 2, 0, end), slice(select(memory_, 0, 1), 2, 0, end)};
