@@ -16,16 +16,11 @@ namespace {
 // Measured on two AVX-512 cores with 2 MB of second-level cache each.
 constexpr int64_t most_rows = 256, pieces_wanted = 16, least_rows = 128, most_cols = activate_backward::max_cols;
 
-int64_t even(int64_t size, int64_t most) {  // equal parts of at most `most`
-  const int64_t parts = (size + most - 1) / most;
-  return (size + parts - 1) / parts;
-}
-
 /// How rows and hidden columns are cut: by the shapes alone, so that the bits do not depend on the threads.
 struct Cut {
   explicit Cut(const FeedForward& p)
-      : rows(even(p.rows, std::clamp(p.rows / pieces_wanted, least_rows, most_rows))),
-        cols(even(p.hidden, most_cols)),
+      : rows(equal_parts(p.rows, std::clamp(p.rows / pieces_wanted, least_rows, most_rows))),
+        cols(equal_parts(p.hidden, most_cols)),
         pieces((p.rows + rows - 1) / rows) {}
   int64_t rows, cols, pieces;
 };

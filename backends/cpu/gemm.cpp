@@ -80,7 +80,7 @@ struct Runner {
   void whole_matrices() const {
     const int64_t inners = p.sums > 1 ? p.sums : p.a.cols;
     parallel_for(p.matrices, p.together, [&](int64_t begin, int64_t end) {
-      const OneDnnAlone guard;
+      const OneDnnAlone guard(p.by_onednn);
       for (int64_t i = begin; i < end; ++i)
         piece(i, 0, p.c.rows, 0, p.c.cols, 0, inners, result(i), bias(i, 0), p.accumulate);
     });
@@ -101,7 +101,7 @@ struct Runner {
                     {}};
     };
     parallel_for(p.matrices * per_matrix, 1, [&](int64_t begin, int64_t end) {
-      const OneDnnAlone guard;
+      const OneDnnAlone guard(p.by_onednn);
       for (int64_t at = begin; at < end; ++at) {
         const int64_t matrix = at / per_matrix, inner_part = at % per_matrix / tiles, tile = at % tiles;
         const int64_t row = tile / p.col_parts * p.row_chunk, col = tile % p.col_parts * p.col_chunk;

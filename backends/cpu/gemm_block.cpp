@@ -8,11 +8,7 @@
 namespace tutti::kernel {
 namespace {
 
-/// The inner dimension in equal slices, by its size alone.
-int64_t slice_of(int64_t inner) {
-  const int64_t slices = (inner + gemm_pack::max_inner - 1) / gemm_pack::max_inner;
-  return slices ? (inner + slices - 1) / slices : 0;
-}
+int64_t slice_of(int64_t inner) { return equal_parts(inner, gemm_pack::max_inner); }
 
 void product(const Block& g, int64_t inner, int64_t inners, int64_t col, int64_t cols, const void* packed,
              void* scratch) {

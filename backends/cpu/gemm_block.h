@@ -15,6 +15,12 @@ TUTTI_INLINE Void* advance(Void* p, DType dtype, int64_t elements) {
   return p ? static_cast<Byte*>(p) + elements * static_cast<int64_t>(size_of(dtype)) : p;
 }
 
+/// How long equal parts of at most `most` are (the last may be shorter); by the size alone, as what is cut must be.
+TUTTI_INLINE int64_t equal_parts(int64_t size, int64_t most) {
+  const int64_t parts = (size + most - 1) / most;
+  return parts ? (size + parts - 1) / parts : 0;
+}
+
 /// c = a b + bias, or c += a b; all of one dtype, float32 or float64. Not empty.
 struct Block {
   ConstMatrix a, b;

@@ -47,7 +47,8 @@ bool describe(const M& m, Lines& lines) {
 
 }  // namespace
 
-OneDnnAlone::OneDnnAlone() {
+OneDnnAlone::OneDnnAlone(bool needed) {
+  if (!needed) return;
   const Runtime& r = runtime();
   if (!r.threads) return;
   before_ = r.threads();
@@ -65,7 +66,7 @@ bool onednn_product(const Block& g) {
   // A long sum over the first axis of both: in slices, whose lines the caches and their page tables hold until they are
   // used. Measured: whole it takes 1.3 to 1.6 times as long.
   const int64_t longest = a.transposed == 'T' && b.transposed == 'N' ? 512 : g.a.cols;
-  const int64_t slices = (g.a.cols + longest - 1) / longest, slice = (g.a.cols + slices - 1) / slices;
+  const int64_t slice = equal_parts(g.a.cols, longest);
   const auto *x = static_cast<const float*>(g.a.data), *y = static_cast<const float*>(g.b.data);
   for (int64_t at = 0; at < g.a.cols; at += slice)
     if (dnnl_sgemm(a.transposed, b.transposed, g.c.rows, g.c.cols, std::min(slice, g.a.cols - at), 1,

@@ -4,11 +4,11 @@
 
 namespace tutti::kernel {
 
-/// While one lives, oneDNN keeps the work of this thread's calls on this thread. (By itself it would share one call
-/// among as many threads as there are, and round differently for each number of them.)
+/// While one lives that is `needed`, oneDNN keeps the work of this thread's calls on this thread. (By itself it would
+/// share one call among as many threads as there are, and round differently for each number of them.)
 class OneDnnAlone {
  public:
-  OneDnnAlone();
+  explicit OneDnnAlone(bool needed);
   ~OneDnnAlone();
   OneDnnAlone(const OneDnnAlone&) = delete;
   OneDnnAlone& operator=(const OneDnnAlone&) = delete;

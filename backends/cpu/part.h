@@ -23,6 +23,10 @@ TUTTI_INLINE auto combine_lanes(B b, const F& f) {
   if constexpr (n >= 4) b = f(b, rotated<2>(b));
   return f(b, rotated<1>(b)).get(0);
 }
+template <class B>
+TUTTI_INLINE auto max_lanes(const B& b) {
+  return combine_lanes(b, [](const B& x, const B& y) { return xsimd::max(x, y); });
+}
 /// True in the first n lanes.
 template <class C>
 TUTTI_INLINE auto first_lanes(int64_t n) {

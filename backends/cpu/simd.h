@@ -104,14 +104,6 @@ TUTTI_INLINE auto sum_lanes(const B& b) {
   return xsimd::hadd(b);
 #endif
 }
-template <class B>
-TUTTI_INLINE auto max_lanes(const B& b) {
-  typename B::value_type v[B::size];
-  b.store_unaligned(v);
-  auto m = v[0];
-  for (size_t i = 1; i < B::size; ++i) m = v[i] > m ? v[i] : m;
-  return m;
-}
 
 /// f(integral_constant 0) ... f(integral_constant N - 1), unrolled whatever the optimisation level.
 template <int N, class F>

@@ -35,8 +35,7 @@ TUTTI_INLINE C largest_of(const T* x, int64_t n) {
       d = xsimd::max(d, vload(x + i + 3 * lanes<C>));
     }
     for (; i + lanes<C> <= n; i += lanes<C>) a = xsimd::max(a, vload(x + i));
-    most = combine_lanes(xsimd::max(xsimd::max(a, b), xsimd::max(c, d)),
-                         [](const auto& u, const auto& v) { return xsimd::max(u, v); });
+    most = max_lanes(xsimd::max(xsimd::max(a, b), xsimd::max(c, d)));
   }
   for (; i < n; ++i) most = load1(x + i) > most ? load1(x + i) : most;
   return most;

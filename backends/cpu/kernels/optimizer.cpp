@@ -2,8 +2,8 @@
 // cut at fixed places, so no result depends on the number of threads.
 #include "tutti/backends/contract/optimizer.h"
 
+#include "tutti/backends/cpu/part.h"
 #include "tutti/backends/cpu/scratch.h"
-#include "tutti/backends/cpu/simd.h"
 
 namespace tutti::kernel {
 namespace {

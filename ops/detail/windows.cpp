@@ -1,4 +1,5 @@
 #include "tutti/ops/detail/windows.h"
+
 #include "tutti/autograd/with_grad.h"
 #include "tutti/backends/contract/arithmetic.h"
 #include "tutti/backends/contract/create.h"
